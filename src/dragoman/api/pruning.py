@@ -177,7 +177,6 @@ def _subsets(
 
 
 def _scripts(config: Config) -> set[str]:
-    """The scripts of all languages of the model."""
     codes = dict.fromkeys(code for each in config.data.all_directions() for code in each) if config.data else {}
     unknown = [code for code in codes if not language_scripts(code)]
     if unknown or not codes:
@@ -247,5 +246,4 @@ def _card(bundle: Bundle, pruned: dict[str, Tokenizer], lines: int, *, keep_scri
 
 
 def _size(bundle: Bundle) -> int:
-    """The bytes of all files."""
     return sum(facts["size"] for facts in bundle.manifest["files"].values())

@@ -401,7 +401,6 @@ def _systems(systems: Systems) -> tuple[System, ...]:
 
 
 def _paths(paths: Path | str | Sequence[Path | str]) -> list[Path]:
-    """Return one or several paths as a list."""
     return [as_path(each) for each in (paths if isinstance(paths, list | tuple) else [paths])]
 
 

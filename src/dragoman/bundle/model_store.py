@@ -115,17 +115,14 @@ class ModelStore:
 
     @classmethod
     def of_user(cls) -> ModelStore:
-        """Return the store of this user."""
         return cls(models_folder())
 
     @property
     def models(self) -> Path:
-        """Folder of the models."""
         return self.folder / "models"
 
     @property
     def files(self) -> Path:
-        """Folder of the downloaded files."""
         return self.folder / "files"
 
     def entries(self) -> list[ModelEntry]:
@@ -133,14 +130,12 @@ class ModelStore:
         return [self.read(name) for name in self.names()]
 
     def names(self) -> list[str]:
-        """Return the names of all models."""
         try:
             return sorted(each.name for each in self.models.iterdir() if (each / ENTRY).is_file())
         except OSError:
             return []
 
     def read(self, name: str) -> ModelEntry:
-        """Read the entry of a model."""
         path = self.models / name / ENTRY
         try:
             if path.stat().st_size > MAX_ENTRY_BYTES:

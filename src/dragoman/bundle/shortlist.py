@@ -59,7 +59,6 @@ class Shortlist:
         return cls(np.union1d(np.arange(len(SPECIALS)), always.astype(np.int64)), offsets, tokens)
 
     def to_bytes(self) -> bytes:
-        """The content of the file."""
         arrays: dict[str, NDArray[Any]] = {"always": self.always, "offsets": self.offsets, "tokens": self.tokens}
         return bytes(save({name: array.astype(np.int32) for name, array in arrays.items()}))
 

@@ -83,7 +83,6 @@ class Quantization:
         return type(self)({}, inputs) if inputs else None
 
     def to_bytes(self) -> bytes:
-        """The content of the file."""
         arrays = {_WEIGHTS + name: array for name, array in self.weights.items()}
         arrays |= {_INPUTS + name: array for name, array in self.inputs.items()}
         return bytes(save({name: np.ascontiguousarray(array, np.float32) for name, array in arrays.items()}))

@@ -37,7 +37,6 @@ class PlainCommand(TyperCommand):
         return _with_context(super().parse_args, ctx, _repeat_options(args, pairs))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the page."""
         formatter.write(_page(self, ctx))
 
 
@@ -51,7 +50,6 @@ class PlainGroup(TyperGroup):
         return _with_context(super().parse_args, ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the page."""
         rows = [(name, (each.help or "").partition("\n\n")[0]) for name, each in self.commands.items()]
         formatter.write(_page(self, ctx, {"Commands": rows}))
 

@@ -85,7 +85,6 @@ class BlockPool:
         self.pool.close()
 
     def __call__(self, blocks: Iterator[LineBlock]) -> Iterator[tuple[LineBlock, bytes]]:
-        """Yield each block with its translation, in the order of the input."""
         for block, translated in self.pool.run(blocks):
             self.flagged.update(translated.flagged)
             self.first_flags = translated.first_flags | self.first_flags

@@ -46,7 +46,6 @@ class ClusterWorkers(Workers):
             raise
 
     def close(self) -> None:
-        """End the workers at once."""
         super().close()
         self.cluster.close()
 

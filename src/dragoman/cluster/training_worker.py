@@ -51,7 +51,6 @@ class TrainingJob:
 
     @property
     def manifest(self) -> Path:
-        """The manifest of the prepared data."""
         assert self.config.data is not None
         return self.folder / self.config.data.folder / "manifest.json"
 
@@ -66,7 +65,6 @@ class WorkerDescription:
 
     @classmethod
     def of_this_process(cls, job: TrainingJob) -> WorkerDescription:
-        """Describe this process."""
         return cls(installed_versions(*_PACKAGES), sha256_of_file(job.manifest))
 
 

@@ -75,7 +75,6 @@ class Tally:
             self.add(reason, count, later.examples.get(reason, ()))
 
     def renamed(self, names: Mapping[str, str]) -> Self:
-        """Return the tally with files renamed."""
         examples = {
             reason: [replace(example, file=names.get(example.file, example.file)) for example in found]
             for reason, found in self.examples.items()
@@ -84,11 +83,9 @@ class Tally:
 
     @property
     def total(self) -> int:
-        """Sum of all counts."""
         return sum(self.counts.values())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the tally as plain values."""
         return asdict(self)
 
     @classmethod
@@ -145,11 +142,9 @@ class CorpusSummary:
             self.histograms[name] = [a + b for a, b in zip(before, counts, strict=True)]
 
     def renamed(self, names: Mapping[str, str]) -> Self:
-        """Return the summary with files renamed."""
         return replace(self, **{name: getattr(self, name).renamed(names) for name in _TALLIES})
 
     def to_json(self) -> dict[str, Any]:
-        """Return the summary as plain values."""
         tallies = {name: getattr(self, name).to_json() for name in _TALLIES}
         return {"records": self.records, "kept": self.kept, **tallies, "histograms": self.histograms}
 

@@ -29,7 +29,6 @@ class SideLanguage:
 
     @property
     def share(self) -> float:
-        """The share of the other language."""
         return self.shares.get(self.other, 0.0)
 
     @property

@@ -21,7 +21,6 @@ class Sentences:
         return len(self.lengths)
 
     def split(self) -> Iterator[NDArray[np.integer]]:
-        """Yield the ids of each sentence."""
         end = 0
         for length in self.lengths.tolist():
             yield self.ids[end : end + length]

@@ -166,7 +166,6 @@ class InlineBuilder:
         self._limits.check_paragraph(self._length)
 
     def open(self, tag: Any) -> None:
-        """Open a tag."""
         self._add_space()
         self._add(tag)
         self._open.append(len(self._spans) - 1)

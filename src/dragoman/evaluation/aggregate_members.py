@@ -44,7 +44,6 @@ def combine_members(
 
 
 def _values(members: Sequence[MemberResult]) -> dict[str, list[float]]:
-    """Return the scores of all members by metric."""
     values: dict[str, list[float]] = {}
     for member in members:
         for score in member.scores:

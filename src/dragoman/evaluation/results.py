@@ -211,7 +211,6 @@ class Evaluation:
 
     @property
     def members(self) -> tuple[MemberResult, ...]:
-        """The members of all systems."""
         return tuple(member for system in self.systems for member in system.members)
 
     @property

@@ -77,7 +77,6 @@ class LanguageTokens:
         return replace(self, names=names, sources=sources, targets=targets)
 
     def directions(self) -> list[tuple[str, str]]:
-        """Return all directions."""
         return [(source, target) for source in self.sources for target in self.targets if source != target]
 
     def settings(self) -> dict[str, Any]:

@@ -107,7 +107,6 @@ class InspectionResult:
 
     @property
     def has_attention(self) -> bool:
-        """Whether the model has attention."""
         return bool(self.predicted.shape[0])
 
     def to_json(self) -> dict[str, Any]:

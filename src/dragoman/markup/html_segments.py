@@ -56,7 +56,6 @@ class HtmlItem(NamedTuple):
 
     @property
     def breaks(self) -> bool:
-        """Whether the item is a line break."""
         return self.name == "br"
 
 

@@ -205,7 +205,6 @@ class _Tokenizer:
         self.has_frames = False
 
     def read(self) -> list[HtmlToken]:
-        """Tokenize the page."""
         at = 0
         while at < len(self._page):
             if not self._stacks[-1].elements and len(self._stacks) > 1:

@@ -46,7 +46,6 @@ class StageProgress:
     _remaining: RemainingTime = field(default_factory=RemainingTime)
 
     def sample(self, now: float) -> None:
-        """Record the progress at this time."""
         self.now = now
         self.seen.append((now, *self._own()))
         while len(self.seen) > 2 and self.seen[1][0] < now - _WINDOW:

@@ -41,7 +41,6 @@ class AccessLog:
         self._stream = stream or sys.stderr
 
     def request(self, record: AccessRecord) -> None:
-        """Log a completed request."""
         if self._form == "json":
             self._write(json.dumps({"time": _now(), "event": "request"} | asdict(record)))
         elif self._form == "text":

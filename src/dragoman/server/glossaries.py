@@ -124,16 +124,13 @@ class StoredGlossary:
     dictionaries: tuple[TermDictionary, ...]
 
     def find(self, source: str, target: str) -> TermDictionary | None:
-        """Return the dictionary of a language pair."""
         return next((each for each in self.dictionaries if each.matches(source, target)), None)
 
     @functools.cached_property
     def characters(self) -> int:
-        """Number of characters of all terms."""
         return sum(each.characters for each in self.dictionaries)
 
     def with_dictionary(self, wanted: TermDictionary) -> StoredGlossary:
-        """Return the glossary with a dictionary replaced or added."""
         others = (each for each in self.dictionaries if not each.matches(wanted.source, wanted.target))
         return replace(self, dictionaries=(*others, wanted))
 

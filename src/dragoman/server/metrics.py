@@ -124,7 +124,6 @@ class PrometheusMetrics(MetricsSink):
         return generate_latest(self.registry), _FORMAT
 
     def request_started(self) -> None:
-        """Count a running request."""
         self._in_flight.inc()
 
     def request_ended(self, route: str, method: str, status: int, seconds: float, received: int, sent: int) -> None:

@@ -29,7 +29,6 @@ class ReplicaApp:
         self._app: RequestMiddleware | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request, or the lifespan."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif self._app is not None:

@@ -91,7 +91,6 @@ class TranslationRequest:
     """Whether to reject texts detected in a language that no model translates into the target."""
 
     def parse_page(self, text: str) -> HtmlText | None:
-        """Parse a text that is HTML."""
         return HtmlText.parse(text, ignored=self.ignored_tags, is_xml=self.is_xml) if self.is_html else None
 
     def for_pair(self, source: str, target: str) -> TranslationRequest:
@@ -140,7 +139,6 @@ class TranslationResult:
 
     @property
     def text(self) -> str:
-        """The text of the translation."""
         return self.translation.text
 
 
@@ -194,7 +192,6 @@ class ReloadResult:
     """Models that are no longer in the file of settings."""
 
     def __str__(self) -> str:
-        """Return a sentence for the log."""
         groups = {"added": self.added, "replaced": self.reloaded, "removed": self.removed, "unchanged": self.kept}
         parts = [f"{', '.join(names)} {what}" for what, names in groups.items() if names]
         return "; ".join([*parts, *(f"{name} failed: {why}" for name, why in self.failed.items())])

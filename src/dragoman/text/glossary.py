@@ -55,7 +55,6 @@ class _Index:
 
     @classmethod
     def build(cls, terms: Mapping[str, str | None]) -> Self:
-        """Make the index of a glossary."""
         ends: dict[str, dict[str, str | None]] = {}
         for source, target in terms.items():
             folded = _END.join([*map(_key, _cutter(is_ascii=source.isascii()).findall(source)), ""])

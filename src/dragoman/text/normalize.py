@@ -63,7 +63,6 @@ class Normalizer:
             raise ConfigError(f"form must be one of {', '.join(legal)}, got {self.form!r}; nfc suits most corpora")
 
     def __call__(self, text: str) -> str:
-        """Return the normalised text."""
         check_unicode(text)
         if self.strip_control:
             text = _BREAKS.sub(" ", _INVISIBLE.sub("", text).replace("\r\n", "\n"))

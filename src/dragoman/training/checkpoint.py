@@ -130,7 +130,6 @@ class Checkpoint:
     """Format version of the folder."""
 
     def weights(self) -> dict[str, Tensor]:
-        """The weights by parameter name."""
         return _read_tensors(self.folder / _WEIGHTS)
 
     def optimizer(self) -> dict[str, Tensor]:
@@ -143,7 +142,6 @@ class Checkpoint:
         return _read_tensors(path) if path.exists() else None
 
     def config(self) -> Config:
-        """The configuration of the run."""
         table = tomllib.loads((self.folder / PROJECT).read_text(encoding="utf-8"))
         return parse_config(migrate_config(table, self.version))
 

@@ -51,7 +51,6 @@ class DivergenceMonitor:
         return replace(self, consecutive_bad=0)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
         return asdict(self)
 
     @classmethod
@@ -95,7 +94,6 @@ class TrainState:
         return {*self.checkpoints, self.last_good} | (set() if self.best is None else {self.best.update})
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
         return {
             "update": self.update,
             "tokens": self.tokens,

@@ -38,7 +38,6 @@ class BestScore:
     validations_since: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values."""
         return asdict(self)
 
     @classmethod

@@ -105,7 +105,6 @@ class RankedHead:
     error: AlignmentScores
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
         return asdict(self.choice) | self.error.to_json()
 
 

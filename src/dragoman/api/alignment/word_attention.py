@@ -50,7 +50,6 @@ class WordAttention:
     argmax: Links
 
     def links(self, settings: AlignmentSettings) -> Links:
-        """Extract links from the map."""
         if settings.extraction == "threshold":
             assert settings.threshold is not None
             return threshold_links(self.weights, settings.threshold)

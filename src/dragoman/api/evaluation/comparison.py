@@ -134,7 +134,6 @@ def _summary(facts: Mapping[str, Any], course: _LogReader) -> TrainingSummary:
 
 
 def _best_scores(best: object) -> dict[str, float]:
-    """Return the scores and the loss of the best validation."""
     if not isinstance(best, dict):
         return {}
     scores = best.get("scores")

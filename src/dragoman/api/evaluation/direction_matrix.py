@@ -53,7 +53,6 @@ class DirectionMatrix:
         return "\n".join(parts)
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Return the evaluation of each direction."""
         return [
             {"source": source, "target": target, "trained": (source, target) not in self.untrained}
             | {"evaluation": each.to_json()}

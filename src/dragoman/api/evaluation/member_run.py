@@ -105,7 +105,6 @@ class EvaluatedMember:
         return None if self.bundle is None else self.bundle.config.training.seed
 
     def parameters(self) -> int | None:
-        """Return the number of parameters of a bundle."""
         return None if self.bundle is None else self.bundle.parameter_count()
 
 
@@ -188,7 +187,6 @@ def translate_test_set(
 
 
 def _line(translation: Translation) -> str:
-    """Return the translation as one line."""
     return " ".join(translation.text.splitlines())
 
 

@@ -130,7 +130,6 @@ class ModelBatches:
         return True
 
     def add(self, batch: Sequence[Chunk]) -> None:
-        """Record a batch that was searched."""
         self._record.add(self._key(batch), [chunk.hypotheses for chunk in batch])
         self._count(batch)
 

@@ -161,7 +161,6 @@ def check_folders(
 
 
 def _find_files(folder: Path, *, as_text: bool) -> tuple[list[str], list[str]]:
-    """Return the names of text files and of others."""
     names = sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
@@ -230,7 +229,6 @@ class _FolderWork:
 
     @property
     def progress(self) -> FileProgress:
-        """The progress at the end of a file."""
         return self._progress(self.bytes)
 
     def _progress(self, consumed: int) -> FileProgress:

@@ -128,7 +128,6 @@ class LineReader:
 
     @property
     def is_stdin(self) -> bool:
-        """Whether it reads standard input."""
         return self._stored is sys.stdin.buffer
 
     @property

@@ -89,7 +89,6 @@ class Plan:
         return f"{self.source}-{self.target}"
 
     def kind_of(self, model: CatalogModel) -> str:
-        """Return the kind that an entry of a model has."""
         return self.origin.repository or model.kind
 
     def languages_of(self, model: CatalogModel) -> tuple[str, str]:
@@ -193,7 +192,6 @@ def shareable_origin(model: CatalogModel) -> str:
 
 
 def _owners(store: ModelStore) -> dict[str, tuple[str, str]]:
-    """Return the pair and the kind of each stored model."""
     return {each.name: (each.pair, each.kind) for each in readable_entries(store)}
 
 

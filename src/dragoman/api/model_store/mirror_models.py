@@ -79,7 +79,6 @@ def _owners(models: Iterable[CatalogModel]) -> dict[str, tuple[str, str]]:
 
 
 def _of_entry(store: ModelStore, entry: ModelEntry) -> CatalogModel:
-    """Return a stored model as a catalog has it."""
     version = entry.current
     files = tuple(
         CatalogFile(

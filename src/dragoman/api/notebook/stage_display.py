@@ -83,7 +83,6 @@ class StageDisplay:
         self._is_delayed = delay > 0
 
     def begin(self, stage: str) -> None:
-        """Finish the previous stage and begin one."""
         self._finish("✓")
         now = self._clock()
         self._stage = StageProgress(visible(stage, _MAX_NAME), now, self._unit, now=now)
@@ -91,7 +90,6 @@ class StageDisplay:
             self._show(now)
 
     def advance(self, share: float, pairs: int = 0) -> None:
-        """Set the progress of the current stage."""
         stage, now = self._stage, self._clock()
         if stage is None:
             return
@@ -107,7 +105,6 @@ class StageDisplay:
         self._finished.append(("–", f"{visible(stage, _MAX_NAME)}: done before"))
 
     def end(self, *, stopped: bool = False) -> None:
-        """Finish the last stage."""
         self._finish("✗" if stopped else "✓")
         if self._finished and not self._is_delayed:
             self._show(self._clock())

@@ -34,13 +34,11 @@ class TrainingDisplay(StatusDisplay):
         self._next = 0.0
 
     def on_start(self, started: TrainingStarted) -> None:
-        """Show the model."""
         super().on_start(started)
         self._losses, self._validations = [], []
         self._show()
 
     def on_update(self, event: StepEvent) -> None:
-        """Record an update."""
         super().on_update(event)
         if self.status is not None and self.status.has_begun:
             self._add_loss(event.update, self.status.loss)
@@ -48,25 +46,21 @@ class TrainingDisplay(StatusDisplay):
             self._show()
 
     def on_validation_start(self, update: int) -> None:
-        """Show that validation pauses the updates."""
         super().on_validation_start(update)
         if self.clock() >= self._next:
             self._show()
 
     def on_validation_end(self, event: ValidationEvent) -> None:
-        """Show the scores of a validation and a sample."""
         super().on_validation_end(event)
         self._validations = [each for each in self._validations if each[0] < event.update]
         self._validations.append((event.update, event.loss))
         self._show()
 
     def on_message(self, text: str) -> None:
-        """Show a message."""
         self._messages = [*self._messages, visible(text, _MAX_MESSAGE)][-_MAX_MESSAGES:]
         self._show()
 
     def on_end(self, ended: TrainingEnded) -> None:
-        """Show how training ended."""
         super().on_end(ended)
         self._show()
 

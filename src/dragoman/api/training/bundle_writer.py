@@ -146,7 +146,6 @@ def _arrays(weights: Mapping[str, Tensor]) -> dict[str, Any]:
 def _facts(
     run: Path, weights: Mapping[str, Tensor], steps: Sequence[int], ended: TrainingEnded, scores: Sequence[SetScore]
 ) -> dict[str, Any]:
-    """Return the facts of the model card."""
     record = read_json(run / RECORD) or {}
     data, best = record.get("data", {}), record.get("best") or {}
     chosen = ", ".join(str(step) for step in steps)

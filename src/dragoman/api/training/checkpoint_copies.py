@@ -160,7 +160,6 @@ class CopyCheckpoints(CallbackList):
         self._has_copied = False
 
     def on_checkpoint_end(self, update: int, folder: Path) -> None:
-        """Copy it."""
         try:
             self._copies.update()
         except (OSError, ValueError, NotImplementedError) as error:

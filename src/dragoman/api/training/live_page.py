@@ -51,7 +51,6 @@ class LivePage(StatusDisplay):
         return f"http://127.0.0.1:{self._server.server_address[1]}/"
 
     def __enter__(self) -> Self:
-        """Start the server."""
         self._thread.start()
         return self
 

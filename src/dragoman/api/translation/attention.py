@@ -48,7 +48,6 @@ class AttentionMaps:
 
     @property
     def layers(self) -> int:
-        """Number of layers with attention to the source."""
         return int(self.weights.shape[0])
 
     @property

@@ -45,7 +45,6 @@ class Postprocessor:
         return word_boundary_tokens(self.tokenizer)
 
     def tokenize(self, text: str) -> TokenizedTarget:
-        """Tokenize a text of the target language."""
         normalized = self.normalize(text)
         return TokenizedTarget(text, self.tokenizer.tokens(normalized), self.tokenizer.encode(normalized))
 
@@ -85,7 +84,6 @@ class Postprocessor:
         return _with_words(translation, aligned, options, self.source_language)
 
     def text(self, chunk: Chunk) -> str:
-        """Return the text of the best hypothesis of a chunk."""
         best = chunk.hypotheses[0]
         return self._text(chunk, best, list(map(self.tokenizer.id_to_token, best.tokens)))
 

@@ -47,7 +47,6 @@ class PreparedText:
         return sum(len(chunk.ids or ()) + 1 for chunk in self.pending)
 
     def joiner(self) -> SentenceJoiner:
-        """Return a joiner of the translated sentences."""
         return SentenceJoiner(*self.languages)
 
     def join(self, sentences: Sequence[Translation]) -> Translation:

@@ -78,11 +78,9 @@ class StreamMonitor:
         self._on_tokens = on_tokens
 
     def is_cancelled(self, sentence: int) -> bool:
-        """Whether the search is cancelled."""
         return any(each.is_set() for each in self._cancellations)
 
     def is_streamed(self, sentence: int) -> bool:
-        """Whether there is a callback."""
         return self._on_tokens is not None
 
     def on_tokens(self, sentence: int, tokens: list[int]) -> None:

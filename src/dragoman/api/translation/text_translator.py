@@ -166,7 +166,6 @@ class TextTranslator(ABC):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the translator."""
         self.close()
 
     def _check_open(self) -> None:

@@ -84,7 +84,6 @@ class TuningResult:
         return sum(record.is_complete or record.updates >= rung.updates for rung in self.rungs)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
         return {
             "metric": self.metric,
             "rungs": [{"trials": rung.trials, "updates": rung.updates} for rung in self.rungs],

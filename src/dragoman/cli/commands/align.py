@@ -137,7 +137,6 @@ class _Alignment:
             echo(json_.dumps(scored.to_json(), ensure_ascii=False) if self.json else format_links(scored.alignment))
 
     def print_links(self, *, naacl: bool) -> None:
-        """Print the links of one or both directions."""
         from dragoman.api.alignment.align_pairs import attention_both_ways
         from dragoman.evaluation.alignment.formats import naacl_lines, pharaoh_line
 

@@ -138,7 +138,6 @@ def _write(comparison: ComparisonReport, scored: ScoredTestSet | None, output: P
 
 
 def _print(comparison: ComparisonReport, scored: ScoredTestSet | None, output: Path | None, *, json: bool) -> None:
-    """Print the scores and the path of the report."""
     if json:
         print_json(_values(comparison, scored, output))
         return
@@ -159,7 +158,6 @@ def _print(comparison: ComparisonReport, scored: ScoredTestSet | None, output: P
 
 
 def _values(comparison: ComparisonReport, scored: ScoredTestSet | None, output: Path | None) -> dict[str, Any]:
-    """Return the report as plain values."""
     from dragoman.inspection.comparison.model_tables import compare_settings
     from dragoman.inspection.comparison.verdict import conclude
 
@@ -188,7 +186,6 @@ def _values(comparison: ComparisonReport, scored: ScoredTestSet | None, output: 
 
 
 def _print_runs(comparison: ComparisonReport) -> None:
-    """Print the training records of runs."""
     from dragoman.inspection.comparison.model_tables import format_best
     from dragoman.reporting.number_format import format_compact, format_duration
     from dragoman.reporting.safe_display_text import visible

@@ -200,7 +200,6 @@ def _translate_folder(
     force: bool,
     as_text: bool,
 ) -> None:
-    """Translate the text files of a folder into a folder."""
     from dragoman.api.files.batch_record import batch_record_path
     from dragoman.api.files.folder_translation import check_folders, translate_files
     from dragoman.api.files.output_lines import recorded_batches

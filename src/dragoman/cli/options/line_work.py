@@ -104,7 +104,6 @@ def _local_work(
     open_round_trip: Callable[[], Translator] | None = None,
     counted_flags: frozenset[str] = frozenset(),
 ) -> Iterator[LineWork]:
-    """Translate in this process."""
     from dragoman.api.files.file_translation import one_by_one
     from dragoman.api.files.output_lines import LineTranslator
     from dragoman.environment import default_threads

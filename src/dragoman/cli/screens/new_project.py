@@ -106,7 +106,6 @@ def _let_interrupts_end_questions() -> None:
 
 
 def _ask(question: str, default: str | None, parse: Callable[[str], Answer]) -> Answer:
-    """Ask until the answer is valid."""
     _let_interrupts_end_questions()
     while True:
         answer = typer.prompt(question, default=default, err=True)

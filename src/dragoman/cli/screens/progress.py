@@ -59,12 +59,10 @@ class _Bar:
         self._live.update(self._task, total=total, completed=share, counted=numbers, left=stage.left)
 
     def end(self) -> None:
-        """Remove the bar."""
         self._live.stop()
         self._live.remove_task(self._task)
 
     def print(self, mark: str, text: str) -> None:
-        """Print a line above the bar."""
         style = {"✓": "green", "✗": "red"}.get(mark, "dim")
         self._console.print(
             Text(mark, style=style).append(f" {without_controls(text)}", style="default"), soft_wrap=True
@@ -80,7 +78,6 @@ class _Lines:
         self._console = console
 
     def begin(self, stage: StageProgress) -> None:
-        """Print the name of the stage."""
         self._print(f"{stage.name} …")
 
     def update(self, stage: StageProgress) -> None:
@@ -95,7 +92,6 @@ class _Lines:
         """Do nothing."""
 
     def print(self, mark: str, text: str) -> None:
-        """Print a line."""
         self._print(f"{mark} {text}")
 
     def _print(self, line: str) -> None:

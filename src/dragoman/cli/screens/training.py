@@ -34,7 +34,6 @@ class _Picture:
         self._samples: tuple[object, list[list[Text]]] = (None, [])
 
     def begin(self, status: TrainingStatus) -> None:
-        """Start drawing."""
         self.end()
         self._status = status
         self._live = Live(
@@ -55,12 +54,10 @@ class _Picture:
         self.say("★" if best else "·", f"update {validated.update:,}  {scores(validated)}{best}")
 
     def say(self, mark: str, text: str) -> None:
-        """Print a line."""
         style = {"✓": "green", "★": "green", "!": "yellow"}.get(mark, "dim")
         self._console.print(Text.assemble((mark, style), f" {without_controls(text)}"))
 
     def end(self) -> None:
-        """Stop drawing."""
         if self._live:
             self._live.stop()
             self._console.print()
@@ -98,7 +95,6 @@ class _Picture:
 
 
 def _bar(status: TrainingStatus, width: int) -> Text:
-    """Return the progress bar of updates."""
     after = f"  {status.update:,} of {status.began.max_updates:,}"
     if status.epoch:
         after += f"  epoch {status.epoch}"
@@ -175,7 +171,6 @@ class _Lines:
             self._print(f"  {visible(sample.source, _SAMPLE)} → {visible(sample.translation, _SAMPLE)}")
 
     def say(self, mark: str, text: str) -> None:
-        """Print a line."""
         self._print(f"{mark} {text}")
 
     def end(self) -> None:
@@ -213,18 +208,15 @@ class TrainingScreen(StatusDisplay):
             self._view = None
 
     def on_start(self, started: TrainingStarted) -> None:
-        """Show the model and the data."""
         super().on_start(started)
         self._show(lambda view: view.end())  # of a training that was started again
         self._show_status(lambda view, status: view.begin(status))
 
     def on_update(self, event: StepEvent) -> None:
-        """Record an update."""
         super().on_update(event)
         self._show_status(lambda view, status: view.update(status, self.clock()))
 
     def on_validation_end(self, event: ValidationEvent) -> None:
-        """Show the scores of a validation."""
         super().on_validation_end(event)
         self._show_status(lambda view, status: view.validate(status, event))
 
@@ -233,11 +225,9 @@ class TrainingScreen(StatusDisplay):
             self._show(lambda view: say(view, status))
 
     def on_message(self, text: str) -> None:
-        """Print a line."""
         self._show(lambda view: view.say("!", visible(text, _NOTE)))
 
     def on_end(self, ended: TrainingEnded) -> None:
-        """Print how training ended."""
         super().on_end(ended)
         self._show(lambda view: view.end())
         self._show(lambda view: view.say("✓" if ended.is_complete else "–", closing(ended)))

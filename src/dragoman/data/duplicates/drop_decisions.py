@@ -51,7 +51,6 @@ class Decision(IntEnum):
 
     @property
     def label(self) -> str:
-        """Name in reports."""
         return self.name.lower().replace("_", " ").replace("near ", "near-")
 
 
@@ -94,7 +93,6 @@ class DecisionFile:
         return np.isin(self.bytes[positions], (Decision.KEPT, *HELD_OUT))
 
     def any_held_out(self) -> bool:
-        """Whether any pair is held out."""
         return any(decision in self.counts() for decision in HELD_OUT)
 
     def drop_path(self, number: int) -> Path:

@@ -86,7 +86,6 @@ class OutputFolder:
                 shutil.rmtree(folder)
 
     def _save_tokenizer(self, side: str, tokenizers: Tokenizers, *, joint: bool) -> dict[str, Any]:
-        """Copy a tokenizer from its stage to the output folder."""
         (path,) = tokenizers.folders[side].glob("tokenizer.*")
         home = self.path if joint else self.path / side
         home.mkdir(exist_ok=True)

@@ -127,7 +127,6 @@ class PreparedData:
         return notes
 
     def shards(self, split: str = "train") -> Shards:
-        """Return the pairs of a set."""
         listed = self._split(split)["shards"]
         return Shards([self.folder / shard["path"] for shard in listed], [shard["rows"] for shard in listed])
 

@@ -45,12 +45,10 @@ class PairChunk:
         return pl.read_ipc(self.path)
 
     def with_decision(self, decision: Decision, decisions: Path) -> pl.DataFrame:
-        """Read the pairs with this decision."""
         mine = np.fromfile(decisions, np.uint8, count=self.height, offset=self.start)
         return self.frame().filter(pl.Series(mine == decision))
 
     def count(self, decision: Decision, decisions: Path) -> int:
-        """Return the number of pairs with this decision."""
         return int((np.fromfile(decisions, np.uint8, count=self.height, offset=self.start) == decision).sum())
 
 
@@ -68,7 +66,6 @@ class SelectedPairs:
 
     @property
     def kept(self) -> int:
-        """Number of training pairs that are kept."""
         return int(self.record["counts"].get(Decision.KEPT.name, 0))
 
     @property

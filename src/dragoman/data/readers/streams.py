@@ -144,7 +144,6 @@ class ByteStream:
         return f"{self.name} must be {what}, got damage {place}: {reason}; copy or download it again"
 
     def close(self) -> None:
-        """Close the file."""
         self._counted.close()
 
     def __enter__(self) -> Self:
@@ -255,7 +254,6 @@ def _refusal(name: str, error: Exception) -> str:
 
 
 def _one_line(error: BaseException) -> str:
-    """Return the message of an error in one line."""
     return " ".join(str(error).split()) or type(error).__name__
 
 

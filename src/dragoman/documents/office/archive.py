@@ -54,7 +54,6 @@ class Archive:
         self.names = frozenset(self._zip.namelist())
 
     def read(self, member: str) -> bytes:
-        """Return the content of a member."""
         try:
             if member not in self._seen:
                 self._seen.add(member)

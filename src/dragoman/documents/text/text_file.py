@@ -71,7 +71,6 @@ class TextEdits:
         self._changes.append((start, end, new))
 
     def joined(self) -> str:
-        """Return the text with all replacements."""
         fragments: list[str] = []
         done = 0
         for start, end, new in sorted(self._changes):

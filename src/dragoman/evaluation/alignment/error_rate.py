@@ -52,7 +52,6 @@ class AlignmentScores:
     found_possible: int
 
     def to_json(self) -> dict[str, float | int]:
-        """Return plain values."""
         return asdict(self)
 
 

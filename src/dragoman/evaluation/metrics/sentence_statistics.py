@@ -96,11 +96,9 @@ class Statistics:
 
     @property
     def score_name(self) -> str:
-        """The name of the score."""
         return _SCORE_NAMES.get(self.metric, self.metric)
 
     def select(self, rows: NDArray[np.intp]) -> Statistics:
-        """Return the statistics of some sentences."""
         return Statistics(self.metric, self.language, self.counts[rows])
 
 

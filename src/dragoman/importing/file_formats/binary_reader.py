@@ -23,12 +23,10 @@ class BinaryReader:
         return self.numbers(form, 1)[0]
 
     def numbers(self, form: str, count: int) -> tuple[int, ...]:
-        """Read several numbers."""
         pattern = f"<{count}{form}"
         return struct.unpack(pattern, self.bytes(struct.calcsize(pattern)))
 
     def bytes(self, count: int) -> bytes:
-        """Read bytes."""
         if not 0 <= count <= len(self.data) - self.place:
             raise BundleError(
                 f"{self.path} ends at byte {len(self.data):,}, but must hold {count:,} bytes at {self.place:,}; "

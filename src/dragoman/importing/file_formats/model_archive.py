@@ -150,7 +150,6 @@ class _SmallReads:
         self.seek, self.tell = file.seek, file.tell
 
     def read(self, size: int = -1) -> bytes:
-        """Read a small block."""
         if not 0 <= size <= _MAX_READ:
             raise tarfile.ReadError("a header is too large")
         return self._file.read(size)

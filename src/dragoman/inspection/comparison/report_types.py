@@ -126,15 +126,12 @@ class ComparisonReport:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The names of the systems."""
         return tuple(self.models)
 
     @property
     def members(self) -> tuple[ModelDetails, ...]:
-        """The members of all systems."""
         return tuple(member for members in self.models.values() for member in members)
 
     @property
     def baseline(self) -> str | None:
-        """The name of the baseline."""
         return None if self.evaluation is None else self.evaluation.baseline

@@ -81,7 +81,6 @@ class _TreeRenderer:
             level.append((run.branches, depth))
 
     def legend(self) -> Iterator[Text]:
-        """Explain the marks."""
         for line in flow(("● the translation", "✓ ended", "✗ dropped", "numbers: log p so far"), self.width):
             yield Text(line, style="dim" if self.colour else "")
 

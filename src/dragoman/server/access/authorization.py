@@ -49,7 +49,6 @@ class RateLimiter:
         return len(self._buckets)
 
     def key_bucket(self, name: str) -> bytes:
-        """Return the bucket id of a key."""
         return self._hashed(f"key {name}")
 
     def address_bucket(self, address: str) -> bytes:
@@ -79,7 +78,6 @@ class RateLimiter:
         found.level -= tokens
 
     def refund(self, bucket: bytes, per_minute: int, tokens: int) -> None:
-        """Put tokens back."""
         found = self._filled(bucket, per_minute)
         found.level = min(per_minute, found.level + tokens)
 
@@ -129,7 +127,6 @@ class RequestAccess:
 
     @property
     def has_keys(self) -> bool:
-        """Whether the server has API keys."""
         return self._control.keys is not None
 
     @property
@@ -154,7 +151,6 @@ class RequestAccess:
         return self._control.characters[self.name]
 
     def count(self, characters: int) -> None:
-        """Count translated characters."""
         self._control.characters[self.name] += characters
 
     def identify(self, *secrets: str | None) -> None:

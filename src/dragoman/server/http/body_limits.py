@@ -71,7 +71,6 @@ class BodyBuffer:
             self._held -= size
 
     def release(self, size: int) -> None:
-        """Release a body of this size."""
         self._held -= size
 
     def _check(self, size: int, limit: int) -> None:

@@ -53,7 +53,6 @@ class CorsPolicy:
         self._origins = frozenset(origin.lower().rstrip("/").encode() for origin in origins)
 
     def headers(self, origin: bytes | None) -> Headers:
-        """Return the headers of a response to this origin."""
         exposed = (b"access-control-expose-headers", b"Retry-After, X-Request-Id, Content-Disposition")
         if self._accepts_any:
             return [(b"access-control-allow-origin", b"*"), exposed]
@@ -76,7 +75,6 @@ class CorsPolicy:
 
     @staticmethod
     def preflight() -> Headers:
-        """Return the additional headers of a preflight response."""
         return [
             (b"access-control-allow-methods", b"GET, POST, PUT, PATCH, DELETE, OPTIONS"),
             (b"access-control-allow-headers", b"Accept, Authorization, Content-Type, X-Request-Id"),

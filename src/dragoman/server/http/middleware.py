@@ -114,7 +114,6 @@ class RequestMiddleware:
         """Apart from `bodies`: clients without a key must not use up the memory of clients with one."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
         if scope["type"] == "http":
             await _Exchange(self, scope, receive, send).run()
 

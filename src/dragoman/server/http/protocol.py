@@ -148,19 +148,16 @@ class _LimitedProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     def on_message_begin(self) -> None:
-        """See httptools."""
         if not self._is_replaying:
             self._is_in_head = True
             self._head_bytes = self._chunks = self._wire_bytes = 0
             super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        """See httptools."""
         if not self._is_replaying and self._is_within(len(url)):
             super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """See httptools."""
         if self._is_replaying:
             return
         if self._is_within(len(name) + len(value)) and len(self.headers) < _MAX_HEADERS:
@@ -169,7 +166,6 @@ class _LimitedProtocol(HttpToolsProtocol):
             self._reject(431, _HEAD_TOO_LARGE)
 
     def on_headers_complete(self) -> None:
-        """See httptools."""
         if self._is_replaying:
             return
         self._is_in_head = False
@@ -186,18 +182,15 @@ class _LimitedProtocol(HttpToolsProtocol):
             self.transport.abort()
 
     def on_chunk_header(self) -> None:
-        """See httptools."""
         self._chunks += 1
         if self._chunks > _MAX_CHUNKS:
             self.transport.abort()
 
     def on_body(self, body: bytes) -> None:
-        """See httptools."""
         if not self._is_rejected and not self.transport.is_closing():
             super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """See httptools."""
         self._is_in_head = True
         if not self._is_rejected and not self.parser.should_upgrade():
             super().on_message_complete()

@@ -93,12 +93,10 @@ class RouteTable:
 
     @property
     def templates(self) -> set[str]:
-        """Path templates of all routes."""
         return {*self._exact, *(route.path for route, _ in self._patterns)}
 
     @property
     def health_paths(self) -> frozenset[str]:
-        """Paths of health checks."""
         each = self._exact.items()
         return frozenset(path for path, found in each if any(one.policy.is_health for one in found.values()))
 

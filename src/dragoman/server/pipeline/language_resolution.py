@@ -101,7 +101,6 @@ def _separate_chinese_japanese(text: str, scores: dict[str, float]) -> None:
 
 
 def _select_chinese(text: str, codes: Sequence[str]) -> str:
-    """Select traditional or simplified Chinese."""
     traditional = [code for code in codes if language_key(code).script == "Hant"]
     simplified = [code for code in codes if code not in traditional]
     if not traditional or not simplified:

@@ -60,7 +60,6 @@ class TranslationPipeline:
         return resolved
 
     def resolve(self, request: TranslationRequest) -> list[ResolvedText]:
-        """Resolve the languages of all texts."""
         models = () if request.model is None else self.service.models()
         return resolve_texts(request, self.languages, models, self.detector)
 

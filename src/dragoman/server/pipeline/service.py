@@ -68,7 +68,6 @@ class OpenPair:
         return self.translators[0].preprocessor.unreadable
 
     def steps(self, options: TranslateOptions) -> list[_Step]:
-        """Return the models with the options of each."""
         last = len(self.translators) - 1
         names = self.route.models[0]
         return [
@@ -111,7 +110,6 @@ class TranslationService:
         """Returns the paths of all models at a reload; without it, those of the start stay."""
 
     async def open(self, bundles: Mapping[str, Path]) -> None:
-        """Open all bundles."""
         await self._registry.open(bundles)
         if self.settings.glossaries and any(Path(self.settings.glossaries).glob("*.json")):
             self.preload_for_glossaries()
@@ -225,11 +223,9 @@ class TranslationService:
         return value, names
 
     def routes(self) -> Sequence[Route]:
-        """Return all routes."""
         return self._registry.routes.all
 
     def models(self) -> Sequence[ModelInfo]:
-        """Return the description of every model."""
         return self._registry.infos()
 
     async def reload(self) -> ReloadResult:

@@ -75,7 +75,6 @@ class LibreTranslateRequest(BaseModel):
 
     @property
     def texts(self) -> list[str]:
-        """The texts as a list."""
         return self.q if isinstance(self.q, list) else [self.q]
 
     @property
@@ -121,7 +120,6 @@ class DetectRequest(BaseModel):
 
     @property
     def texts(self) -> list[str]:
-        """The texts as a list."""
         return self.q if isinstance(self.q, list) else [self.q]
 
 

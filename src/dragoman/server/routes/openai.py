@@ -77,7 +77,6 @@ class ChatMessage(BaseModel):
 
     @property
     def text(self) -> str:
-        """The content as one text."""
         return self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
 
 

@@ -127,7 +127,6 @@ class InspectRequest(BaseModel):
     )
 
     def to_request(self) -> TranslationRequest:
-        """Convert to the request of the pipeline."""
         return TranslationRequest([self.text], self.source, self.target, self.model or None)
 
 

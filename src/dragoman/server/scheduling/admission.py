@@ -32,7 +32,6 @@ class ThroughputEstimate:
 
     @property
     def tokens_per_second(self) -> float:
-        """The current average."""
         return self._tokens / self._seconds
 
     def update(self, tokens: int, seconds: float) -> None:
@@ -112,7 +111,6 @@ class AdmissionController:
         self._metrics.set_admitted(self.requests, max(0, round(self.tokens)))
 
     def remove_request(self) -> None:
-        """Remove a completed request."""
         self.requests -= 1
         if not self.requests:
             self.tokens = 0.0  # removes rounding errors

@@ -74,11 +74,9 @@ class BatchMonitor:
         self._batch = batch
 
     def is_cancelled(self, sentence: int) -> bool:
-        """Whether the job of a sentence is cancelled."""
         return self._batch[sentence].job.is_cancelled
 
     def is_streamed(self, sentence: int) -> bool:
-        """Whether the job of a sentence has a stream."""
         return self._batch[sentence].job.stream is not None
 
     def on_tokens(self, sentence: int, tokens: list[int]) -> None:
@@ -107,7 +105,6 @@ class SentenceQueue:
         return self._count
 
     def add(self, sentence: QueuedSentence) -> None:
-        """Add a sentence."""
         self._groups.setdefault(sentence.batch_key, []).append(sentence)
         self._count += 1
 

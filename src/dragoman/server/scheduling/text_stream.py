@@ -43,7 +43,6 @@ class TextStream:
         self._texts.put_nowait(None)
 
     async def texts(self) -> AsyncIterator[str]:
-        """Yield text until the end."""
         while (text := await self._texts.get()) is not None:
             yield text
 

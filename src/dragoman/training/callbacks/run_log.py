@@ -41,7 +41,6 @@ class RetainedEntries:
     unreadable: int = 0
 
     def add(self, entry: Entry) -> None:
-        """Count a valid entry."""
         if entry.get("kind") == "validation":
             self.last = entry
             if entry.get("is_best"):

@@ -108,7 +108,6 @@ class RunRecord:
         self._log.sync()
 
     def on_checkpoint_end(self, update: int, folder: Path) -> None:
-        """Log the checkpoint."""
         self._log.append("checkpoint", {"update": update})
 
     def on_message(self, text: str) -> None:

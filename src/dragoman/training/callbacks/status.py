@@ -45,7 +45,6 @@ class _Curve:
         self._sum, self._count, self._stride = 0.0, 0, 1
 
     def add(self, value: float) -> None:
-        """Add a value."""
         self._sum += value
         self._count += 1
         if self._count == self._stride:
@@ -111,7 +110,6 @@ class TrainingStatus:
         self.loss += (loss - self.loss) * (1 - memory) / self._known
 
     def validate(self, validated: ValidationEvent) -> None:
-        """Record a validation."""
         if self.validated is not None:
             self.before = self.validated.scored.samples
         self.validated, self.validating_since = validated, None
@@ -130,7 +128,6 @@ class TrainingStatus:
 
     @property
     def has_begun(self) -> bool:
-        """Whether there is a loss."""
         return self._known > 0
 
     @property
@@ -174,26 +171,21 @@ class StatusDisplay(CallbackList):
         self.status: TrainingStatus | None = None
 
     def on_start(self, started: TrainingStarted) -> None:
-        """Begin to measure."""
         self.status = TrainingStatus(started, self.clock())
 
     def on_update(self, event: StepEvent) -> None:
-        """Record an update."""
         if self.status is not None:
             self.status.add(event)
 
     def on_validation_start(self, update: int) -> None:
-        """Record that validation pauses the updates."""
         if self.status is not None:
             self.status.validating_since = self.clock()
 
     def on_validation_end(self, event: ValidationEvent) -> None:
-        """Record a validation."""
         if self.status is not None:
             self.status.validate(event)
 
     def on_end(self, ended: TrainingEnded) -> None:
-        """Record the end."""
         if self.status is not None:
             self.status.ended = ended
 

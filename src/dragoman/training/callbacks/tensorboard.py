@@ -43,7 +43,6 @@ class TensorBoardWriter:
             self._disable(error)
 
     def add_scalars(self, update: int, numbers: Mapping[str, float]) -> None:
-        """Add a point to each curve."""
         if self._writer is None:
             return
         try:
@@ -64,7 +63,6 @@ class TensorBoardWriter:
             self._disable(error)
 
     def close(self) -> None:
-        """Close the file."""
         writer, self._writer = self._writer, None
         if writer is None:
             return

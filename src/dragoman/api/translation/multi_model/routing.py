@@ -42,7 +42,6 @@ class Route:
     """The pivot language."""
 
     def directions(self) -> list[Direction]:
-        """Return the direction of each model."""
         return list(pairwise([self.source, *([self.via] if self.via else []), self.target]))
 
 
@@ -56,7 +55,6 @@ class RoutingTable:
 
     @classmethod
     def build(cls, directions: Directions) -> RoutingTable:
-        """Build the routes of models."""
         direct: dict[Direction, list[str]] = {}
         for name, pairs in directions.items():
             for pair in pairs:

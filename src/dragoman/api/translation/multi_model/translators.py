@@ -179,12 +179,10 @@ class PivotTranslator(TextTranslator):
     second: Translator
 
     def __post_init__(self) -> None:
-        """Join the languages."""
         self.languages = self.first.languages[0], self.second.languages[1]
         self.unreadable = self.first.unreadable
 
     def __repr__(self) -> str:
-        """Return the languages."""
         return f"PivotTranslator({' → '.join((*self.first.languages, self.second.languages[1]))})"
 
     def direction(self, source: str | None = None, target: str | None = None) -> Self:

@@ -90,7 +90,6 @@ class _Compact:
         return value >> 1 ^ -(value & 1)
 
     def skip(self, kind: int, depth: int = 0) -> None:
-        """Skip a value of a type."""
         if depth > _MAX_DEPTH:
             raise ValueError("a page header that is nested too deep")
         if kind in (_I16, _I32, _I64):

@@ -33,7 +33,6 @@ class FileSequence:
         self._files = list(files)
 
     def files(self) -> list[str]:
-        """The files."""
         return list(self._files)
 
 
@@ -72,7 +71,6 @@ class BlockChunk:
 
     @property
     def file(self) -> str:
-        """The file."""
         return self.block.file
 
     @property
@@ -107,13 +105,11 @@ class ChunkBuilder:
     replaced: set[int] = field(default_factory=set)
 
     def add(self, line: int, source: str, target: str) -> None:
-        """Add a valid pair."""
         self.lines.append(line)
         self.sources.append(source)
         self.targets.append(target)
 
     def add_fault(self, line: int, fault: LineFault) -> None:
-        """Add an invalid record."""
         self.faults.add(fault.reason, 1, [Example(self.file, line, fault.shown, "", fault.detail)])
 
     def add_decoded(self, decoded: DecodedLines, first_line: int) -> None:

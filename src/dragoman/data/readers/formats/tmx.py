@@ -45,7 +45,6 @@ class TmxChunk:
     progress: float
 
     def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> ChunkPairs:
-        """Check each unit."""
         draft = ChunkBuilder(self.file)
         for line, texts, known, tags, repeated in self.units:
             fault = known or next((found for text in texts or () if (found := check_text(text, max_line_bytes))), None)
@@ -119,7 +118,6 @@ class _Variant:
         return len(self._fragments)
 
     def text(self) -> str:
-        """The whole text."""
         return "".join(self._fragments)
 
 

@@ -63,7 +63,6 @@ class DeeplRequest(DeeplGlossaryChoice):
 
     @property
     def texts(self) -> list[str]:
-        """The texts as a list."""
         return self.text if isinstance(self.text, list) else [self.text]
 
     @property
@@ -72,7 +71,6 @@ class DeeplRequest(DeeplGlossaryChoice):
         return self.show_billed_characters in _TRUE
 
     def to_request(self, settings: ServerSettings, glossary: StoredGlossary | None = None) -> TranslationRequest:
-        """Convert to the request of the pipeline."""
         tags = self.ignore_tags or []
         names = [each.strip().lower() for each in (tags.split(",") if isinstance(tags, str) else tags)]
         if len(names) > _MAX_IGNORED:
