@@ -2,7 +2,6 @@
 
 import ctypes
 import importlib
-import importlib.metadata
 import importlib.util
 import json
 import os
@@ -104,9 +103,11 @@ def extras(distribution: str = DISTRIBUTION) -> dict[str, list[Package]]:
 
     Extras in other extras, and the extra `all`, which repeats the packages of others, are left out.
     """
+    from importlib import metadata  # noqa: PLC0415 -- slow to import
+
     try:
-        requirements = importlib.metadata.requires(distribution) or []
-    except importlib.metadata.PackageNotFoundError:
+        requirements = metadata.requires(distribution) or []
+    except metadata.PackageNotFoundError:
         requirements = []
     found: dict[str, list[Package]] = {}
     for requirement in requirements:
@@ -185,11 +186,12 @@ def install_command(extra: str = "", *, upgrade: bool = False) -> str:
 
 def _source() -> Path | None:
     """Return the folder or wheel from which pip installed Dragoman, or the clone that it runs from; None if gone."""
+    from importlib import metadata  # noqa: PLC0415 -- slow to import
     from urllib.request import url2pathname  # noqa: PLC0415 -- imports a whole HTTP client; only for error messages
 
     found = [Path(__file__).resolve().parents[2]]
-    with suppress(importlib.metadata.PackageNotFoundError, ValueError, AttributeError):
-        text = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
+    with suppress(metadata.PackageNotFoundError, ValueError, AttributeError):
+        text = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
         url = urlsplit(json.loads(text or "{}").get("url", ""))
         if url.scheme == "file":
             found.insert(0, Path(url2pathname(url.path)))
@@ -226,9 +228,11 @@ def trim_heap() -> None:
 
 def package_version(name: str) -> str | None:
     """The version of an installed distribution; None if it is not installed."""
+    from importlib import metadata  # noqa: PLC0415 -- slow to import
+
     try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
         return None
 
 

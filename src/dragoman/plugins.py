@@ -1,11 +1,15 @@
 """Find parts that installed packages add through entry points, and import them when they are needed."""
 
+from __future__ import annotations
+
 import logging
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dragoman.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUPS = ("scores", "document_formats", "corpus_readers", "importers", "metrics", "callbacks")
 
@@ -28,6 +32,8 @@ class Plugin(NamedTuple):
 def _entries(group: str) -> dict[str, EntryPoint]:
     """Entry points of a group by name; of two packages with the same name, the first by package name is used."""
     assert group in GROUPS, group
+    from importlib.metadata import entry_points  # noqa: PLC0415 -- slow to import
+
     found: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=f"dragoman.{group}"), key=lambda each: _plugin(group, each).package):
         if entry.name in found:

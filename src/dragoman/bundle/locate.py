@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dragoman.bundle.model_store import propose_get, stored_bundles
 from dragoman.bundle.verified_folder import MANIFEST, explain_checkpoint
 from dragoman.config import load_config
 from dragoman.errors import BundleError, DragomanError
@@ -115,7 +114,11 @@ def _find_in_path(path: Path) -> LocatedBundle:
 def named_bundles(path: Path | str) -> list[Path]:
     """Return the bundle of a name in the model store, or both bundles of a route; empty for a path that exists."""
     path = as_path(path)
-    return [] if len(path.parts) != 1 or path.exists() else stored_bundles(str(path))
+    if len(path.parts) != 1 or path.exists():
+        return []
+    from dragoman.bundle.model_store import stored_bundles  # noqa: PLC0415 -- a path needs no store
+
+    return stored_bundles(str(path))
 
 
 def open_located(path: Path | str) -> Bundle:
@@ -268,6 +271,8 @@ def has_fixed_end(config: Path) -> bool:
 def _explain(path: Path) -> str:
     """Return why a path has no bundle, with the next step."""
     if not path.exists():
+        from dragoman.bundle.model_store import propose_get  # noqa: PLC0415 -- only for this message
+
         near = similar_path(path, (".zip",)) or propose_get(str(path)) or f"; check its spelling, and name {_KINDS}"
         return f"{path} does not exist{near}"
     runs = [path, *_folders(path)]

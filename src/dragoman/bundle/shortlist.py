@@ -38,7 +38,7 @@ class Shortlist:
         """A shortlist from one list of target tokens per source token; the special tokens are always included."""
         offsets = np.cumsum([0, *map(len, lists)], dtype=np.int32)
         tokens = np.concatenate([np.empty(0, np.int32), *(np.asarray(each, np.int32) for each in lists)])
-        return cls(np.union1d(np.arange(len(SPECIALS)), np.asarray(always, np.int64)), offsets, tokens)
+        return cls(distinct([*range(len(SPECIALS)), *always]), offsets, tokens)
 
     @classmethod
     def from_bytes(cls, data: bytes, source_vocab: int, target_vocab: int) -> Self:
@@ -56,7 +56,7 @@ class Shortlist:
             raise BundleError(f"the lists of the shortlist are not in order; {_FIX}")
         if any(each.min(initial=0) < 0 or each.max(initial=0) >= target_vocab for each in (always, tokens)):
             raise BundleError(f"the shortlist holds tokens that are not below {target_vocab:,}; {_FIX}")
-        return cls(np.union1d(np.arange(len(SPECIALS)), always.astype(np.int64)), offsets, tokens)
+        return cls(distinct([*range(len(SPECIALS)), *always.tolist()]), offsets, tokens)
 
     def to_bytes(self) -> bytes:
         arrays: dict[str, NDArray[Any]] = {"always": self.always, "offsets": self.offsets, "tokens": self.tokens}
@@ -64,9 +64,14 @@ class Shortlist:
 
     def candidates(self, source: Sequence[int]) -> NDArray[np.int64]:
         """The target tokens of a sentence (token ids without specials), each once, in no order."""
-        words = np.unique(np.asarray([*source, EOS_ID], np.int64))
-        parts = [self.tokens[self.offsets[word] : self.offsets[word + 1]] for word in words.tolist()]
+        parts = [self.tokens[self.offsets[word] : self.offsets[word + 1]] for word in sorted({*source, EOS_ID})]
         return np.concatenate([self.always, *parts])
+
+
+def distinct(numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return numbers in order, each once. `numpy.unique` would import `numpy.ma`."""
+    ordered = np.sort(np.asarray(numbers, np.int64))
+    return ordered[np.diff(ordered, prepend=-1) > 0]
 
 
 def _is_other(array: NDArray[Any]) -> bool:

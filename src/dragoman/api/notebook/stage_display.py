@@ -8,7 +8,6 @@ from threading import Lock
 from typing import Any
 
 from dragoman.progress import NoProgress, Progress
-from dragoman.reporting.html import render
 from dragoman.reporting.number_format import format_duration
 from dragoman.reporting.safe_display_text import visible
 from dragoman.reporting.stage_progress import StageProgress
@@ -118,6 +117,8 @@ class StageDisplay:
         self._finished.append((mark, " · ".join(part for part in parts if part)))
 
     def _show(self, now: float) -> None:
+        from dragoman.reporting.html import render  # noqa: PLC0415 -- for notebooks
+
         self._next = now + _INTERVAL
         stage = self._stage
         numbers = " · ".join(part for part in (stage.done, stage.rate, stage.left) if part) if stage else ""

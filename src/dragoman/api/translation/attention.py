@@ -1,17 +1,22 @@
 """Attention maps of a translation between tokens, for all layers and heads."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.api.translation.prepared_text import Chunk
 from dragoman.api.translation.word_alignment import WordAlignment, word_alignment
-from dragoman.config.alignment import AttentionChoice
 from dragoman.engines.lexical_likelihoods import LexicalLikelihoods
 from dragoman.errors import ConfigError
 from dragoman.search.hypothesis import Hypothesis
+
+if TYPE_CHECKING:
+    from dragoman.config.alignment import AttentionChoice
 
 _PRIOR = 0.5
 """Exponent of the attention weights in the readings `posterior` and `lexical`.
@@ -60,6 +65,8 @@ class AttentionMaps:
 
         The last target token is the input of the step that writes the end.
         """
+        from dragoman.config.alignment import AttentionChoice  # noqa: PLC0415 -- settings, slow to import
+
         choice = choice or AttentionChoice()
         if self.is_guided and choice.layer is choice.head is None:
             choice = replace(choice, layer=self.layers, head=1)

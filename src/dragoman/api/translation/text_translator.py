@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import threading
 import warnings
@@ -17,7 +16,6 @@ from dragoman.api.translation.preprocessor import check_texts
 from dragoman.api.translation.translation import Translation
 from dragoman.environment import default_threads, trim_heap
 from dragoman.errors import ConfigError
-from dragoman.markup.html_text import HtmlText
 from dragoman.progress import Progress
 from dragoman.reporting.number_format import format_count
 from dragoman.text.glossary import Glossary
@@ -76,6 +74,8 @@ class TextTranslator(ABC):
         """
         stop, given = threading.Event(), options.get("cancelled")
         options["cancelled"] = stop if given is None else _Either(stop, given)
+        import asyncio  # noqa: PLC0415 -- slow to import, and loaded where this is awaited
+
         work = functools.partial(self.translate, text, **options)
         try:
             return await asyncio.get_running_loop().run_in_executor(self._executor(), work)
@@ -98,6 +98,7 @@ class TextTranslator(ABC):
         A text whose placeholders cannot be kept stays unchanged, with a warning.
         """
         from dragoman.api.translation.markup import translate_markup  # noqa: PLC0415 -- imports this module
+        from dragoman.markup.html_text import HtmlText  # noqa: PLC0415 -- few texts are HTML
 
         check_texts([html])
         page = HtmlText.parse(html)

@@ -8,16 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Column
-from rich.text import Text
-
 from dragoman.reporting.number_format import format_duration
 from dragoman.reporting.safe_display_text import visible, without_controls
 from dragoman.reporting.stage_progress import StageProgress
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dragoman.api.files.file_translation import FileProgress, OnProgress
 
 _BAR_INTERVAL = 0.1  # seconds between updates of a bar
@@ -31,6 +28,9 @@ class _Bar:
     every = _BAR_INTERVAL  # seconds between updates
 
     def __init__(self, console: Console) -> None:
+        from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+        from rich.table import Column
+
         name = Column(ratio=3, no_wrap=True, overflow="ellipsis")
         self._live = Progress(
             TextColumn("{task.description}", markup=False, table_column=name),
@@ -63,6 +63,8 @@ class _Bar:
         self._live.remove_task(self._task)
 
     def print(self, mark: str, text: str) -> None:
+        from rich.text import Text
+
         style = {"✓": "green", "✗": "red"}.get(mark, "dim")
         self._console.print(
             Text(mark, style=style).append(f" {without_controls(text)}", style="default"), soft_wrap=True
@@ -74,7 +76,7 @@ class _Lines:
 
     every = _LINE_INTERVAL
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console | None) -> None:
         self._console = console
 
     def begin(self, stage: StageProgress) -> None:
@@ -95,7 +97,8 @@ class _Lines:
         self._print(f"{mark} {text}")
 
     def _print(self, line: str) -> None:
-        self._console.print(without_controls(line), markup=False, highlight=False, soft_wrap=True)
+        file = sys.stderr if self._console is None else self._console.file
+        print(without_controls(line), file=file, flush=True)
 
 
 class ProgressDisplay:
@@ -108,9 +111,12 @@ class ProgressDisplay:
         self, console: Console | None = None, *, unit: str = "pair", clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Create a display that counts in `unit`."""
-        # Without `force_terminal` rich takes a log for a terminal if an environment variable is set.
-        console = console or Console(stderr=True, force_terminal=sys.stderr.isatty())
-        self._view = _Bar(console) if console.is_terminal and not console.is_dumb_terminal else _Lines(console)
+        if console is None and sys.stderr.isatty():
+            from rich.console import Console  # takes time; rich also takes a log for a terminal with some variables
+
+            console = Console(stderr=True, force_terminal=True)
+        can_draw = console is not None and console.is_terminal and not console.is_dumb_terminal
+        self._view = _Bar(console) if console is not None and can_draw else _Lines(console)
         self._clock, self._unit = clock, unit
         self._stage: StageProgress | None = None
         self._shown = 0.0

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dragoman.bundle import Bundle
 from dragoman.config.rnn import RnnConfig
-from dragoman.engines.onnx.graph.attention import SCORES
-from dragoman.engines.onnx.graph.builder import Array
-from dragoman.engines.onnx.graph.recurrent_graphs import build_decoder_step, build_encoder
-from dragoman.engines.onnx.graph.shared_weights import SharedWeights
-from dragoman.engines.onnx.graph.ssru_graphs import SsruGraphs
 from dragoman.errors import CombinationError
+
+if TYPE_CHECKING:
+    from dragoman.engines.onnx.graph.builder import Array
 
 FORMAT = 2
 """Increased whenever the exported files change."""
@@ -47,6 +46,9 @@ def export_onnx(bundle: Bundle, folder: Path, precision: str) -> None:
         raise CombinationError(
             f"model.norm_form must be variance on ONNX Runtime, got {config.norm_form}; use the engine torch"
         )
+    from dragoman.engines.onnx.graph.shared_weights import SharedWeights  # noqa: PLC0415 -- most models are exported
+    from dragoman.engines.onnx.graph.ssru_graphs import SsruGraphs  # noqa: PLC0415
+
     shared = SharedWeights(folder / SHARED_WEIGHTS_FILE)
     graphs = SsruGraphs(config, bundle.weights(), precision, bundle.quantization(), shared)
     graphs.encoder().save(folder / ENCODER_FILE)
@@ -60,6 +62,9 @@ def export_onnx(bundle: Bundle, folder: Path, precision: str) -> None:
 
 def write_graphs(config: RnnConfig, weights: Mapping[str, Array], folder: Path, precision: str) -> None:
     """Write the graphs of a recurrent model; the weights must match its configuration."""
+    from dragoman.engines.onnx.graph.attention import SCORES  # noqa: PLC0415 -- most models are exported
+    from dragoman.engines.onnx.graph.recurrent_graphs import build_decoder_step, build_encoder  # noqa: PLC0415
+
     if config.decoder.query_context:
         raise CombinationError(
             "model.decoder.query_context must be false for a recurrent model on ONNX Runtime, got true; use the engine "

@@ -14,7 +14,7 @@ from typing import Self
 
 import numpy as np
 
-from dragoman.bundle.shortlist import Shortlist
+from dragoman.bundle.shortlist import Shortlist, distinct
 from dragoman.search import (
     DecodingState,
     Hypothesis,
@@ -45,7 +45,7 @@ class ShortlistVocabulary:
     def of(cls, shortlist: Shortlist, sentences: Sequence[SearchInput]) -> Self:
         """The vocabulary of a batch."""
         each = [
-            np.unique(np.concatenate([shortlist.candidates(sentence.tokens), _required(sentence)]))
+            distinct(np.concatenate([shortlist.candidates(sentence.tokens), _required(sentence)]))
             for sentence in sentences
         ]
         counts = np.asarray([len(tokens) for tokens in each], np.int64)

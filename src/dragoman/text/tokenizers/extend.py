@@ -15,7 +15,6 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from statistics import fmean
 
 from sentencepiece import SentencePieceProcessor
 
@@ -182,6 +181,8 @@ def _rescaled(new: dict[str, float], old: dict[str, float]) -> dict[str, float]:
     score.
     """
     shared = new.keys() & old.keys()
+    from statistics import fmean  # noqa: PLC0415 -- for training only
+
     shift = fmean(old[token] - new[token] for token in sorted(shared)) if shared else 0.0
     lowest, highest = min(old.values(), default=0.0), max(old.values(), default=0.0)
     return {token: min(max(score + shift, lowest), highest) for token, score in new.items()}

@@ -382,6 +382,7 @@ def test_a_batch_holds_something(tokenizers: dict[str, Tokenizer]):
 
 
 def test_it_loads_without_torch():
-    code = "import sys; from dragoman import Translator; print([x for x in ('torch', 'polars') if x in sys.modules])"
+    heavy = ("torch", "polars", "asyncio")
+    code = f"import sys; from dragoman import Translator; print([x for x in {heavy} if x in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
