@@ -230,13 +230,20 @@ def test_a_direct_model_is_preferred_to_a_pivot(chromium: Chromium, pivots: str)
     const kept = await page.locator('#target').inputValue();
     await page.locator('#target').selectOption('ar');
     await settled();
-    const reason = async name => page.locator(`#${{await tool(name).getAttribute('aria-describedby')}}`).textContent();
-    return [first, direct, kept, await reason('glossary'), await reason('inspection')];
+    const reason = await page.locator(`#${{await tool('inspection').getAttribute('aria-describedby')}}`).textContent();
+    const sent = page.waitForRequest(each => each.url().endsWith('/v1/translate') && each.postDataJSON().glossary);
+    await tool('glossary').click();
+    await page.getByRole('button', {{ name: 'Add a term' }}).click();
+    await page.getByLabel('Term', {{ exact: true }}).fill('dogs');
+    await page.getByLabel('Its translation').fill('قطط');
+    const asked = (await sent).postDataJSON();
+    await settled();
+    return [first, direct, kept, asked, reason];
     """
-    first, direct, kept, glossary, inspection = look(chromium, pivots, steps)
+    first, direct, kept, sent, inspection = look(chromium, pivots, steps)
     assert (first, kept) == ("de", "de")  # not Arabic, the first by name
     assert direct == ["de", "by forth"]
-    assert glossary == "A glossary needs one model for the language pair, but this translation goes through German."
+    assert (sent["target"], sent["glossary"]) == ("ar", {"dogs": "قطط"}), "the second model requires the terms"
     assert inspection == "Layers and heads are those of one model, but this translation goes through German."
 
 

@@ -14,7 +14,6 @@ ErrorCode = Literal[
     "cross_site",
     "deadline",
     "forbidden",
-    "glossary_needs_direct_model",
     "inspection_needs_direct_model",
     "internal",
     "invalid_document",

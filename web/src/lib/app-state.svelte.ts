@@ -164,7 +164,7 @@ export class AppState {
 
   /** A request for a text with the current languages, model and glossary. */
   request(text: string, model: string | null = this.model): TranslateRequest {
-    const glossary = this.canUseGlossary && this.pivot === null ? toGlossary(this.terms) : null;
+    const glossary = this.canUseGlossary ? toGlossary(this.terms) : null;
     return { text, source: this.source, target: this.target, model, glossary };
   }
 

@@ -1117,7 +1117,7 @@ export interface components {
              * @description What is wrong, for programs.
              * @enum {string}
              */
-            code: "cross_site" | "deadline" | "forbidden" | "glossary_needs_direct_model" | "inspection_needs_direct_model" | "internal" | "invalid_document" | "invalid_glossary" | "invalid_key" | "invalid_request" | "method_not_allowed" | "misdirected" | "missing_key" | "model_unavailable" | "not_found" | "not_installed" | "nothing_to_inspect" | "overloaded" | "rate_limited" | "shutting_down" | "single_process_only" | "too_large" | "unavailable_pair" | "unknown_format" | "unknown_language" | "unknown_model" | "unsupported_media_type";
+            code: "cross_site" | "deadline" | "forbidden" | "inspection_needs_direct_model" | "internal" | "invalid_document" | "invalid_glossary" | "invalid_key" | "invalid_request" | "method_not_allowed" | "misdirected" | "missing_key" | "model_unavailable" | "not_found" | "not_installed" | "nothing_to_inspect" | "overloaded" | "rate_limited" | "shutting_down" | "single_process_only" | "too_large" | "unavailable_pair" | "unknown_format" | "unknown_language" | "unknown_model" | "unsupported_media_type";
             /**
              * @description Seconds to wait before the request may succeed; in streams too, which have no header for it.
              * @default null
@@ -1138,7 +1138,7 @@ export interface components {
                 type: string;
                 param: string | null;
                 /** @enum {string} */
-                code: "cross_site" | "deadline" | "forbidden" | "glossary_needs_direct_model" | "inspection_needs_direct_model" | "internal" | "invalid_document" | "invalid_glossary" | "invalid_key" | "invalid_request" | "method_not_allowed" | "misdirected" | "missing_key" | "model_unavailable" | "not_found" | "not_installed" | "nothing_to_inspect" | "overloaded" | "rate_limited" | "shutting_down" | "single_process_only" | "too_large" | "unavailable_pair" | "unknown_format" | "unknown_language" | "unknown_model" | "unsupported_media_type";
+                code: "cross_site" | "deadline" | "forbidden" | "inspection_needs_direct_model" | "internal" | "invalid_document" | "invalid_glossary" | "invalid_key" | "invalid_request" | "method_not_allowed" | "misdirected" | "missing_key" | "model_unavailable" | "not_found" | "not_installed" | "nothing_to_inspect" | "overloaded" | "rate_limited" | "shutting_down" | "single_process_only" | "too_large" | "unavailable_pair" | "unknown_format" | "unknown_language" | "unknown_model" | "unsupported_media_type";
                 /** @default null */
                 retry_after?: number | null;
             } & {

@@ -101,8 +101,6 @@ export const english = {
   addTerm: 'Add a term',
   removeTerm: (term: string) => `Remove ${term || 'this term'}`,
   noGlossary: 'This server cannot use a glossary: it needs torch (the extra train).',
-  glossaryNeedsDirect: (language: string) =>
-    `A glossary needs one model for the language pair, but this translation goes through ${language}.`,
   selectPairFirst: 'Select the source language first: each language pair has its own glossary.',
 
   flags: 'Possible problems',

@@ -98,7 +98,6 @@ export const chinese: Messages = {
   addTerm: '添加术语',
   removeTerm: term => `删除${term || '此术语'}`,
   noGlossary: '此服务器不支持术语表：需要同时安装 torch（附加项 train）。',
-  glossaryNeedsDirect: language => `术语表只能用于直接翻译的模型，而这份译文经由${language}译出。`,
   selectPairFirst: '请先选择源语言：每个语言对各有一份术语表。',
 
   flags: '可能的问题',
@@ -163,7 +162,6 @@ export const chinese: Messages = {
     cross_site: '服务器不接受来自其他网站页面的此请求，请联系服务器管理员。',
     deadline: '服务器未能及时完成翻译。请缩短文本，或稍后重试。',
     forbidden: '此密钥没有所需的权限，请联系服务器管理员。',
-    glossary_needs_direct_model: '经由第三种语言翻译时不能使用术语表。请删除其中的术语，或分两步翻译。',
     inspection_needs_direct_model: '经由第三种语言翻译时，无法查看各层与各头。',
     internal: '服务器出错，详情请查看服务器日志。',
     invalid_document: '无法读取此文档：文件为空、已损坏，或内容与扩展名不符。',
