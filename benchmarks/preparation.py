@@ -256,7 +256,7 @@ def time_steps(folder: Path, output: Path) -> None:
     from dragoman.data.preparation.clean_stage import CleaningRecipe
     from dragoman.data.preparation.prepared_data import PreparedData
     from dragoman.data.preparation.shard_stage import encode
-    from dragoman.data.readers import open_corpus
+    from dragoman.data.readers.corpus_reader import open_corpus
     from dragoman.text import Normalizer
 
     data = load_config(folder / "prepared.toml", ["data.cleaning.language=true"]).data

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.config.corpus import CorpusConfig, OnBadLine
-from dragoman.data.readers import open_corpus
+from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.data.reason_counts import Tally
 from dragoman.errors import ConfigError, DataError
 from tests.hostile import malformed_lines, malformed_records

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dragoman.config.corpus import CorpusConfig
-from dragoman.data.readers import open_corpus
+from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.data.readers.shifted_lines import find_misaligned_spans
 from dragoman.data.reason_counts import Tally
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from dragoman.config.corpus import CleaningConfig
-from dragoman.data.cleaning import apply_filters, build_filters, build_raw_filters
+from dragoman.data.cleaning.pipeline import apply_filters, build_filters, build_raw_filters
 from dragoman.data.reason_counts import MAX_EXAMPLES, Example
 from tests.unit.data.cleaning.pairs import LONG, TRICKY, Pair, frame, pairs
 

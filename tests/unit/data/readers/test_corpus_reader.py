@@ -7,7 +7,7 @@ import pytest
 
 from dragoman.config.corpus import CorpusConfig
 from dragoman.data.reader_protocol import CorpusReader
-from dragoman.data.readers import open_corpus
+from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.data.readers.formats.csv import TsvReader
 from dragoman.data.readers.formats.jsonl import JsonReader
 from dragoman.data.readers.formats.line_pairs import LinePairReader

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from dragoman.config.corpus import CorpusConfig
 from dragoman.data.reader_protocol import ChunkPairs
-from dragoman.data.readers import open_corpus
+from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.data.readers.formats import parquet
 from dragoman.data.readers.formats.parquet_pages import page_sizes
 from dragoman.data.reason_counts import Tally
