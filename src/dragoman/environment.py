@@ -77,7 +77,7 @@ def machine_info(*, accelerators: bool = True) -> Machine:
     version, found = _torch() if accelerators else (package_version("torch"), ())
     return Machine(
         system=platform.system(),
-        processor=_processor(),
+        processor=_cpuinfo("model name") or platform.processor() or platform.machine(),
         cores=usable_cores(),
         memory_gib=_memory_gib(),
         features=_features(),
@@ -251,10 +251,6 @@ def _cpuinfo(key: str) -> str | None:
         return None
     found = re.search(rf"^{key}\s*:\s*(.*)$", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
     return found.group(1).strip() if found else None
-
-
-def _processor() -> str:
-    return _cpuinfo("model name") or platform.processor() or platform.machine()
 
 
 def _features() -> tuple[str, ...]:

@@ -190,7 +190,7 @@ def evaluate(  # noqa: PLR0913 -- one keyword per setting
             search=search,
             engine=_engine(engine, precision, threads, batch_tokens),
             progress=shown,
-            name=_set_name(sources),
+            name=Path(sources).name.partition(".")[0] if isinstance(sources, Path | str) else "",
         )
 
 
@@ -409,10 +409,6 @@ def _lines(lines: Lines) -> Sequence[str]:
     from dragoman.api.translation.preprocessor import check_texts
 
     return read_lines(lines) if isinstance(lines, Path | str) else check_texts(lines)
-
-
-def _set_name(sources: Lines) -> str:
-    return Path(sources).name.partition(".")[0] if isinstance(sources, Path | str) else ""
 
 
 def _output_file(output: Path | str, endings: Sequence[str] = (".html",)) -> Path:

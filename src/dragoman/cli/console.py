@@ -145,7 +145,7 @@ def print_table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozen
     """
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     indent = sum(widths[:-1]) + 2 * (len(widths) - 1)
-    room = _terminal_width() - indent
+    room = (shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize) - indent
     for row in rows:
         *_, last = row
         first, *others = textwrap.wrap(last, room) if len(last) > room >= _MIN_WRAPPED else [last]
@@ -156,8 +156,3 @@ def print_table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozen
         echo("  ".join(cells).rstrip())
         for line in others:
             echo(" " * indent + line)
-
-
-def _terminal_width() -> int:
-    """Columns of the terminal on stdout; without one, unlimited."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize

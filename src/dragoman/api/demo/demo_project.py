@@ -11,7 +11,7 @@ ambiguous. Training, validation and test have no date in common, so that no answ
 """
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from itertools import cycle, islice
 from pathlib import Path
@@ -182,17 +182,13 @@ def date_corpus(pairs: int, *, validation: int, test: int, seed: int) -> dict[st
     No date is in two sets. Each held-out date occurs once, and all spellings equally often.
     """
     draw = random.Random(seed).random  # the only method with the same numbers in every version of Python
-    days = sorted(_days(), key=lambda _: draw())
+    days = sorted((FIRST + timedelta(days=days) for days in range((LAST - FIRST).days + 1)), key=lambda _: draw())
     held_out, rest = days[: validation + test], days[validation + test :]
     return {
         "train": [_pair(_one_of(rest, draw), _one_of(SPELLINGS, draw)) for _ in range(pairs)],
         "validation": _each_once(held_out[:validation]),
         "test": _each_once(held_out[validation:]),
     }
-
-
-def _days() -> Iterator[date]:
-    return (FIRST + timedelta(days=days) for days in range((LAST - FIRST).days + 1))
 
 
 def _one_of(choices: Sequence[T], draw: Callable[[], float]) -> T:

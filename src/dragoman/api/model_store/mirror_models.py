@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
@@ -28,7 +28,7 @@ def mirror(
     for plan in plans:
         stored = [_of_entry(store, each) for each in plan.stored if not each.route]
         for model in stored or plan.models:
-            owners = _owners(models.values())
+            owners = {each.files[0].url.partition("/")[0]: (each.pair, each.kind) for each in models.values()}
             name = free_name("-".join(plan.languages_of(model)), plan.kind_of(model), owners)
             if is_new and name not in owners and (folder / name).exists():
                 raise ConfigError(f"{folder / name} exists, and {folder} is no mirror yet; name another folder")
@@ -71,11 +71,6 @@ def _existing(folder: Path) -> list[CatalogModel]:
         replace(each, files=tuple(replace(file, url=unquote(file.url.removeprefix(start))) for file in each.files))
         for each in read_catalog(str(folder)).models
     ]
-
-
-def _owners(models: Iterable[CatalogModel]) -> dict[str, tuple[str, str]]:
-    """Return the pair and the kind of the model in each folder of a mirror."""
-    return {each.files[0].url.partition("/")[0]: (each.pair, each.kind) for each in models}
 
 
 def _of_entry(store: ModelStore, entry: ModelEntry) -> CatalogModel:

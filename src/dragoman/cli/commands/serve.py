@@ -243,16 +243,11 @@ def _named_bundles(given: Sequence[str], *, shows_start: bool = False) -> Mappin
         found = _located(each)
         is_stored = "=" not in each and "=" in found[0]  # a route may need a model that was named already
         located += [bundle for bundle in found if not is_stored or bundle not in located]
-    if shows_start and all(Path(each).exists() or _named_path(each).exists() for each in located):
+    if shows_start and all(Path(each).exists() or Path(each.partition("=")[2] or each).exists() for each in located):
         echo(f"opening {', '.join(located)}", err=True)  # before the imports of the server, which take seconds
     from dragoman.server.models.routing import name_bundles
 
     return name_bundles(located)
-
-
-def _named_path(given: str) -> Path:
-    """Return the path of NAME=PATH, or the text as a path."""
-    return Path(given.partition("=")[2] or given)
 
 
 def _located(given: str) -> list[str]:

@@ -106,7 +106,7 @@ def _items(children: list[Any], depth: int = 0) -> list[RunItem]:
             items.append(_field(atoms[place:end], depth))
             place = end
             continue
-        elif _is_field_part(atom):
+        elif atom.is_in_run and local_name(atom.element) in {"fldChar", "instrText"}:
             items.append(OpaqueItem([atom], is_unpaired=True))
         else:
             items.append(_item(atom, depth))
@@ -154,10 +154,6 @@ def _field_kind(atom: TextRun | RunElement) -> str:
     if isinstance(atom, TextRun) or not atom.is_in_run or local_name(atom.element) != "fldChar":
         return ""
     return next((value for name, value in atom.element.items() if name.endswith("}fldCharType")), "")
-
-
-def _is_field_part(atom: RunElement) -> bool:
-    return atom.is_in_run and local_name(atom.element) in {"fldChar", "instrText"}
 
 
 def _field_ends(atoms: list[TextRun | RunElement]) -> dict[int, int]:

@@ -122,7 +122,7 @@ def _read_sequence(path: Path) -> tuple[Any, Read]:
     state, keys = read_state(head), read_state(head)
     if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
         raise ValueError("no keys of storages")
-    tensors = _all_tensors(state)
+    tensors = [value for value in state.values() if isinstance(value, Tensor)] if isinstance(state, dict) else []
     sizes = {tensor.storage.key: tensor.storage for tensor in tensors}
     if any(tensor.storage != sizes[tensor.storage.key] for tensor in tensors):
         raise ValueError("two storages with one key")
@@ -135,10 +135,6 @@ def _read_sequence(path: Path) -> tuple[Any, Read]:
     if place != path.stat().st_size:
         raise ValueError(f"storages up to position {place:,}")
     return state, functools.partial(_part, path, places)
-
-
-def _all_tensors(state: Any) -> list[Tensor]:
-    return [value for value in state.values() if isinstance(value, Tensor)] if isinstance(state, dict) else []
 
 
 def _part(path: Path, places: dict[str, int], storage: Storage) -> bytes:
