@@ -10,10 +10,8 @@ from dragoman.bundle.sandboxed_parse import check_sentencepiece
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.ctranslate2_file import CTranslate2File, read_variables
 from dragoman.importing.file_formats.weight_table import Array, WeightTable
-from dragoman.importing.imported_model import ImportedModel, setting
-from dragoman.importing.sinusoids import find_layout
+from dragoman.importing.imported_model import ImportedModel, TokenOrder, find_layout, setting
 from dragoman.importing.source_files import MAX_WEIGHT_BYTES, SourceFolder
-from dragoman.importing.token_order import TokenOrder
 from dragoman.text import SPECIALS, CharacterTokenizer, ImportedTokenizer, Tokenizer, Vocabulary
 
 _HEADS = {"TransformerBase": 8, "TransformerBig": 16}

@@ -21,11 +21,9 @@ from dragoman.importing.hugging_face_weights import (
     open_weights,
     read_vocabulary,
 )
-from dragoman.importing.imported_model import ImportedModel, require_values, setting
+from dragoman.importing.imported_model import ImportedModel, TokenOrder, find_layout, require_values, setting
 from dragoman.importing.language_tokens import LanguageTokens
-from dragoman.importing.sinusoids import find_layout
 from dragoman.importing.source_files import SourceFolder
-from dragoman.importing.token_order import TokenOrder
 from dragoman.text import ImportedTokenizer
 
 _SUBWORDS = "sentencepiece.bpe.model"

@@ -15,12 +15,10 @@ from dragoman.importing.hugging_face_weights import (
     open_weights,
     read_vocabulary,
 )
-from dragoman.importing.imported_model import ImportedModel, require_values, setting
+from dragoman.importing.imported_model import ImportedModel, TokenOrder, find_layout, require_values, setting
 from dragoman.importing.language_pairs import find_pair
 from dragoman.importing.language_tokens import add_target_tokens
-from dragoman.importing.sinusoids import find_layout
 from dragoman.importing.source_files import SourceFolder
-from dragoman.importing.token_order import TokenOrder
 from dragoman.language_codes import is_known_language, parse_language
 from dragoman.text import ImportedTokenizer
 

@@ -1,8 +1,13 @@
-"""The result of every importer: settings, weights and tokenizers of a model that is not a bundle yet."""
+"""The result of every importer, and what importers share: token orders and tables of positions."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.bundle.shortlist import Shortlist
 from dragoman.bundle.weights import Quantization
@@ -10,7 +15,11 @@ from dragoman.config.search import InferenceConfig
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.weight_table import Array
 from dragoman.importing.language_tokens import LanguageTokens
-from dragoman.text import Tokenizer
+from dragoman.text import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Tokenizer
+
+_NO_ROW = -1
+_NEVER = np.float32(-100.0)
+"""Output bias of tokens that no translation contains. It is finite, so that label smoothing remains finite."""
 
 
 @dataclass
@@ -66,3 +75,70 @@ _KINDS = {
     dict: "an object",
     list: "a list",
 }
+
+
+LAYOUTS = ("sinusoidal", "sinusoidal-halves", "sinusoidal-tensor2tensor")
+_TOLERANCE = 2e-3
+_COMPARED = 512
+
+
+def find_layout(table: Array) -> tuple[str, int] | None:
+    """Return the setting `positions` and the offset of a table of sinusoids. Shapes: table [positions, dim]."""
+    rows, dim = min(len(table), _COMPARED), table.shape[1]
+    for layout in LAYOUTS:
+        for offset in (0, 1, 2):
+            if np.abs(table[:rows] - _sinusoids(layout, offset, rows, dim)).max(initial=0.0) < _TOLERANCE:
+                return layout, offset
+    return None
+
+
+def _sinusoids(layout: str, offset: int, rows: int, dim: int) -> NDArray[np.float64]:
+    even, step = np.arange(0, dim, 2, dtype=np.float64), dim
+    if layout == "sinusoidal-tensor2tensor":
+        even, step = even[: dim // 2], max(dim // 2 - 1, 1) * 2
+    angle = (np.arange(rows, dtype=np.float64)[:, np.newaxis] + offset) * np.exp(even * (-np.log(10000.0) / step))
+    if layout == "sinusoidal":
+        both = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(rows, -1)
+    else:
+        both = np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)
+        both = np.pad(both, ((0, 0), (0, max(0, dim - both.shape[1]))))
+    return both[:, :dim]
+
+
+@dataclass(frozen=True)
+class TokenOrder:
+    """`tokens` of the bundle by id, and for each the `rows` of the source model; −1 is no row."""
+
+    tokens: tuple[str, ...]
+    rows: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls, tokens: Sequence[str], *, unk: int, eos: int, start: int | None, hidden: Sequence[int] = ()
+    ) -> TokenOrder:
+        """The order for source tokens by id. `start` is the row that decoding starts with; None is a zero vector.
+
+        `hidden` are rows, such as padding, that neither a text nor a translation can contain.
+        """
+        for name, row in (("<unk>", unk), ("</s>", eos), ("the start", start)):
+            if row is not None and not 0 <= row < len(tokens):
+                raise BundleError(
+                    f"the vocabulary must hold {name}, got {len(tokens):,} tokens without it; get the model again"
+                )
+        special = {PAD_ID: _NO_ROW, UNK_ID: unk, BOS_ID: _NO_ROW if start is None else start, EOS_ID: eos}
+        left_out = {*special.values(), *hidden}
+        others = [row for row in range(len(tokens)) if row not in left_out]
+        names = [f"{tokens[row]}#{row}" if tokens[row] in SPECIALS else tokens[row] for row in others]
+        return cls((*SPECIALS, *names), (*(special[number] for number in range(len(SPECIALS))), *others))
+
+    def vectors(self, weight: Array) -> Array:
+        """Reorder rows of an embedding or output matrix. Shapes: [source tokens, dim] -> [tokens, dim]."""
+        ordered = weight[list(self.rows)]
+        ordered[[number for number, row in enumerate(self.rows) if row == _NO_ROW]] = 0.0
+        return ordered
+
+    def biases(self, bias: Array) -> Array:
+        """Reorder output biases; padding and the start are never predicted. Shapes: [source tokens] -> [tokens]."""
+        ordered = bias[list(self.rows)]
+        ordered[[PAD_ID, BOS_ID]] = _NEVER
+        return ordered

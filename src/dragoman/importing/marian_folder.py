@@ -11,13 +11,12 @@ from dragoman.errors import BundleError
 from dragoman.importing.file_formats.bergamot_file import read_bergamot, read_lexical_shortlist
 from dragoman.importing.file_formats.compressed_file import COMPRESSED
 from dragoman.importing.file_formats.npz_file import read_npz
-from dragoman.importing.imported_model import ImportedModel, setting
+from dragoman.importing.imported_model import ImportedModel, TokenOrder, setting
 from dragoman.importing.language_pairs import find_pair
 from dragoman.importing.language_tokens import add_target_tokens
 from dragoman.importing.marian_network import convert_network, convert_quantization, parse_options
 from dragoman.importing.marian_vocabulary import TOKEN_LISTS, read_vocabularies
 from dragoman.importing.source_files import SourceFolder
-from dragoman.importing.token_order import TokenOrder
 from dragoman.language_codes import parse_language
 from dragoman.text import UNK_ID, ImportedTokenizer, Tokenizer
 

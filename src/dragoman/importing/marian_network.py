@@ -9,7 +9,7 @@ import numpy as np
 from dragoman.bundle.weights import Quantization
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.weight_table import Array, WeightTable
-from dragoman.importing.token_order import TokenOrder
+from dragoman.importing.imported_model import TokenOrder
 
 _OPTION = re.compile(r"([a-z][a-z0-9-]*):[ \t]*(.*)")
 _MAX_OPTIONS = 1 << 20

@@ -12,8 +12,8 @@ from sentencepiece import SentencePieceProcessor
 
 from dragoman.bundle.sandboxed_parse import check_sentencepiece
 from dragoman.errors import BundleError
+from dragoman.importing.imported_model import TokenOrder
 from dragoman.importing.source_files import MAX_TEXT_BYTES, SourceFolder
-from dragoman.importing.token_order import TokenOrder
 
 TOKEN_LISTS = re.compile(r".*vocab.*\.ya?ml")
 """Names of lists of tokens."""

@@ -6,8 +6,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from dragoman.markup.placeholders.kinds import ADDRESS_KINDS, PLACEHOLDER_KINDS, SEQUENTIAL, PlaceholderKind
-from dragoman.markup.placeholders.mnemonics import find_mnemonic
+from dragoman.markup.placeholders.kinds import (
+    ADDRESS_KINDS,
+    PLACEHOLDER_KINDS,
+    SEQUENTIAL,
+    PlaceholderKind,
+    find_mnemonic,
+)
 from dragoman.text.characters import joins
 
 _FOLLOWING = ".,;:!?'*_\u2019\u201d\u00bb\u203a\u2026"

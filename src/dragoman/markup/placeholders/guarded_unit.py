@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from dragoman.markup.placeholders.icu_message import has_icu_choice, parse_icu
-from dragoman.markup.placeholders.mnemonics import Mnemonic, find_mnemonic
+from dragoman.markup.placeholders.kinds import Mnemonic, find_mnemonic
 from dragoman.markup.protected_spans import (
     find_damage,
     find_placeholders,

@@ -17,9 +17,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from dragoman.search.beam.algorithms import BeamStep
+from dragoman.search.beam.algorithms import BeamStep, topk_candidates
 from dragoman.search.beam.phrase_automaton import PhraseAutomaton, PhraseState
-from dragoman.search.beam.topk import topk_candidates
 from dragoman.search.decoding_protocol import Floats, Numbers, Scores
 from dragoman.search.hypothesis import SearchInput
 from dragoman.text import EOS_ID

@@ -35,7 +35,7 @@ from dragoman.server.models.routing import find_route
 from dragoman.server.request_types import ModelInfo, ReloadResult, TranslationRequest, TranslationResult
 from dragoman.server.scheduling.admission import AdmissionController, Reservation
 from dragoman.server.scheduling.batcher import Batcher
-from dragoman.server.scheduling.text_stream import TextStream
+from dragoman.server.scheduling.sentence_queue import TextStream
 from dragoman.server.settings import ServerSettings
 from dragoman.text.glossary import Glossary, GlossaryTerm
 

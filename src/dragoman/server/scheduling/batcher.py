@@ -19,8 +19,14 @@ from dragoman.api.translation.translator import Translator
 from dragoman.server.errors import DeadlineExceeded, Draining
 from dragoman.server.metrics import BatchRecord, MetricsSink
 from dragoman.server.scheduling.admission import Reservation, ThroughputEstimate
-from dragoman.server.scheduling.sentence_queue import BatchJob, BatchMonitor, QueuedSentence, SentenceQueue, batch_key
-from dragoman.server.scheduling.text_stream import TextStream
+from dragoman.server.scheduling.sentence_queue import (
+    BatchJob,
+    BatchMonitor,
+    QueuedSentence,
+    SentenceQueue,
+    TextStream,
+    batch_key,
+)
 from dragoman.server.settings import ServerSettings
 
 _log = logging.getLogger(__name__)

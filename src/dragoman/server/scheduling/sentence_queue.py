@@ -1,17 +1,69 @@
-"""Queue of sentences that forms batches by priority and length, with the jobs that they belong to."""
+"""Queue of sentences that forms batches by priority and length, with their jobs and the streams of their text."""
 
 import asyncio
+import contextlib
 import heapq
+import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dragoman.api.translation.batching import beam_rows
 from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.prepared_text import Chunk
+from dragoman.api.translation.streaming import IncrementalDetokenizer
 from dragoman.api.translation.translator import Translator
 from dragoman.server.scheduling.admission import Reservation
-from dragoman.server.scheduling.text_stream import TextStream
+
+
+class TextStream:
+    """Text of a translation during its search.
+
+    Workers call `update`; all other methods belong to the event loop, which is woken once for all pending updates.
+    """
+
+    def __init__(self, detokenizer: IncrementalDetokenizer) -> None:
+        self._detokenizer = detokenizer
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._latest: dict[int, list[int]] = {}
+        self._texts: asyncio.Queue[str | None] = asyncio.Queue()
+        self._put(detokenizer.start())
+
+    def update(self, index: int, tokens: list[int]) -> None:
+        """Set the stable tokens of a chunk; thread-safe."""
+        with self._lock:
+            is_first = not self._latest
+            self._latest[index] = tokens
+        if is_first:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(self._flush)
+
+    def finish(self, index: int) -> None:
+        """Add the complete text of a chunk."""
+        self._flush()
+        self._put(self._detokenizer.finish(index))
+
+    def end(self, running: asyncio.Future[None]) -> None:
+        """End the stream; a callback of the finished task."""
+        if not running.cancelled():
+            running.exception()  # retrieved: the caller may have left
+        self._texts.put_nowait(None)
+
+    async def texts(self) -> AsyncIterator[str]:
+        while (text := await self._texts.get()) is not None:
+            yield text
+
+    def _flush(self) -> None:
+        with self._lock:
+            latest, self._latest = self._latest, {}
+        for index, tokens in sorted(latest.items()):
+            self._put(self._detokenizer.update(index, tokens))
+
+    def _put(self, text: str) -> None:
+        if text:
+            self._texts.put_nowait(text)
+
 
 _USUAL_ROWS = 5  # that `batch_tokens` is meant for, as in `batch_chunks`
 _LENGTH_RATIO = 2  # a short sentence is done when the longest of its batch is

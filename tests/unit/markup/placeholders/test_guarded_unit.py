@@ -12,8 +12,7 @@ from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.translation import Translation
 from dragoman.markup.placeholders.guarded_unit import guard_text
 from dragoman.markup.placeholders.icu_message import parse_icu
-from dragoman.markup.placeholders.kinds import KINDS
-from dragoman.markup.placeholders.mnemonics import find_mnemonic
+from dragoman.markup.placeholders.kinds import KINDS, find_mnemonic
 from dragoman.markup.protected_spans import find_placeholders, match_placeholders
 from dragoman.markup.tagged_text import TaggedText
 

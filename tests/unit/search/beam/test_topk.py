@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.search.beam.topk import Candidates, topk_candidates, topk_candidates_by_sorting
+from dragoman.search.beam.algorithms import Candidates, topk_candidates, topk_candidates_by_sorting
 
 
 def assert_same(found: Candidates, wanted: Candidates) -> None:

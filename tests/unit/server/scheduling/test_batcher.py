@@ -21,7 +21,7 @@ from dragoman.server.errors import DeadlineExceeded, Draining
 from dragoman.server.metrics import BatchRecord, MetricsSink
 from dragoman.server.scheduling.admission import AdmissionController, Reservation
 from dragoman.server.scheduling.batcher import Batcher
-from dragoman.server.scheduling.text_stream import TextStream
+from dragoman.server.scheduling.sentence_queue import TextStream
 from dragoman.server.settings import Limits, ServerSettings
 from testkit.random_bundle import words
 from tests.server.bundles import tiny_bundle
