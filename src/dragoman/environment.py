@@ -18,6 +18,8 @@ from dragoman.version import DISTRIBUTION, __version__
 
 _COMBINED = "all"  # an extra of other extras
 DEVELOPMENT_EXTRAS = ("dev", "docs")  # for contributors; users need none of them
+_CGROUPS = Path("/sys/fs/cgroup")
+_MEMORY = Path("/proc/meminfo")
 _KERNEL_CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
 _KERNELS = 128  # two to four times as many as one update of a Transformer uses
 _PACKAGES = {"markdown_it": "markdown-it-py", "multipart": "python-multipart"}
@@ -224,6 +226,39 @@ def trim_heap() -> None:
     trim = None if os.name == "nt" else getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
+
+
+def available_memory() -> int | None:
+    """Return the bytes that this process may use: those of the system, or fewer in a control group; None if unknown."""
+    system = _number(_MEMORY, "MemAvailable:")
+    if system is None:
+        return None
+    own = Path("/proc/self/cgroup")
+    place = next((line[3:] for line in _lines(own) if line.startswith("0::")), "/").lstrip("/")
+    found = [system * 1024]
+    for folder in (_CGROUPS / place, *(_CGROUPS / place).parents, _CGROUPS / "memory"):
+        for limit, used, cached in (
+            ("memory.max", "memory.current", "file"),
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", "cache"),  # version 1
+        ):
+            most, now = _number(folder / limit), _number(folder / used)
+            if most is not None and now is not None:
+                found.append(max(0, most - now + (_number(folder / "memory.stat", cached) or 0)))
+    return min(found)
+
+
+def _number(path: Path, name: str = "") -> int | None:
+    """Return the number in a file of the kernel, or in its line with a name."""
+    lines = [line.split() for line in _lines(path)]
+    words = next((line[1:] if name else line for line in lines if line and name in ("", line[0])), [])
+    return int(words[0]) if words and words[0].isdecimal() else None
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
 
 
 def package_version(name: str) -> str | None:

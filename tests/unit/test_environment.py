@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from dragoman.environment import (
+    available_memory,
     default_threads,
     extras,
     import_package,
@@ -121,3 +122,26 @@ def test_engines_follow_the_usual_variable(variable: str, threads: int, monkeypa
     monkeypatch.setenv("OMP_NUM_THREADS", variable)
     monkeypatch.setattr("dragoman.environment.usable_cores", lambda: 7)
     assert default_threads() == threads
+
+
+@pytest.mark.parametrize(
+    ("files", "available"),
+    [
+        ({}, 9 << 20),
+        ({"memory.max": "max", "memory.current": "5"}, 9 << 20),
+        ({"memory.max": "4000", "memory.current": "1000", "memory.stat": "anon 500\nfile 300\n"}, 3300),
+        ({"memory/memory.limit_in_bytes": "4000", "memory/memory.usage_in_bytes": "1000"}, 3000),
+        ({"memory.max": "4000", "memory.current": "5000"}, 0),
+    ],
+)
+def test_the_available_memory_is_that_of_the_control_group(
+    files: dict[str, str], available: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name, text in ({"meminfo": "MemTotal: 99999 kB\nMemAvailable:   9216 kB\n"} | files).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.setattr("dragoman.environment._CGROUPS", tmp_path)
+    monkeypatch.setattr("dragoman.environment._MEMORY", tmp_path / "meminfo")
+    assert available_memory() == available
+    (tmp_path / "meminfo").unlink()
+    assert available_memory() is None, "not Linux"

@@ -92,14 +92,18 @@ class Bundle:
 
         The tokenizer of a bundle that is not `trusted` (not written by this process) is first parsed in a sandbox. A
         folder that this user checked before, and whose files did not change since by their size, inode and times, is
-        not hashed, unless `verify_again`.
+        not hashed, unless `verify_again`; its tokenizers are read when they are needed.
         """
+        return cls._open_path(folder, trusted, verify_again)
+
+    @classmethod
+    def _open_path(cls, folder: Path | str, trusted: bool, verify_again: bool, outline: bool = False) -> Self:
         path = as_path(folder)
         try:
             if not path.is_file():
                 if explained := explain_checkpoint(path):
                     raise BundleError(explained)
-                return cls._open(path, path, trusted, verify_again)
+                return cls._open(path, path, trusted, verify_again, outline)
             return cls._open_archive(path, trusted)
         except OSError as error:
             raise BundleError(f"{path} cannot be read: {error}; check its permissions") from None
@@ -119,7 +123,7 @@ class Bundle:
         return bundle
 
     @classmethod
-    def _open(cls, folder: Path, path: Path, trusted: bool, verify_again: bool) -> Self:
+    def _open(cls, folder: Path, path: Path, trusted: bool, verify_again: bool, outline: bool = False) -> Self:
         manifest = verify(folder, allowed=_MAX_BYTES.__contains__, hash_files=False)
         for name, facts in manifest["files"].items():
             if facts["size"] > _MAX_BYTES[name]:
@@ -128,24 +132,22 @@ class Bundle:
                     "not a file of a bundle"
                 )
         before = file_facts(folder, manifest)
-        is_checked = not verify_again and is_sealed(folder, manifest)
+        is_read = outline or (not verify_again and is_sealed(folder, manifest))
         files = manifest["files"]
-        check_hashes(
-            folder, {"files": {name: files[name] for name in {PROJECT} & files.keys()} if is_checked else files}
-        )
-        config = _check_names(folder, set(manifest["files"]), manifest["version"])
+        check_hashes(folder, {"files": {name: files[name] for name in {PROJECT} & files.keys()} if is_read else files})
+        bundle = cls(folder, path, _check_names(folder, set(files), manifest["version"]), manifest)
+        if is_read:
+            return bundle
         check_weights(folder / WEIGHTS, allow_int8=True)
-        bundle = cls(folder, path, config, manifest)
         bundle.card()
-        if not trusted and not is_checked:
+        if not trusted:
             bundle._check_subword_models()
         sizes = [tokenizer.size for tokenizer in bundle.tokenizers().values()]
-        check_shapes(folder, read_shapes(folder / WEIGHTS), weight_shapes(config.model, *sizes))
-        if not is_checked:
-            refuse_non_finite(folder / WEIGHTS)
+        check_shapes(folder, read_shapes(folder / WEIGHTS), weight_shapes(bundle.config.model, *sizes))
+        refuse_non_finite(folder / WEIGHTS)
         (bundle.quantization() or Quantization({}, {})).check_integers(read_integer_names(folder / WEIGHTS))
         bundle.shortlist()
-        if not is_checked and not trusted and folder == path:
+        if not trusted and folder == path:
             seal(folder, manifest, before)
         return bundle
 
@@ -242,6 +244,20 @@ class Bundle:
         if hashlib.sha256(data).hexdigest() != self.manifest["files"][name]["sha256"]:
             raise BundleError(f"{self.folder / name} changed while the bundle was open; open it again")
         return data
+
+
+def open_outline(folder: Path) -> Bundle:
+    """Open a folder of which only the configuration, the names and the sizes are checked; an archive is checked whole.
+
+    Open it again before anything but its configuration is used.
+    """
+    return Bundle._open_path(folder, trusted=False, verify_again=False, outline=True)  # noqa: SLF001
+
+
+def free_parsed(bundle: Bundle) -> None:
+    """Free the tokenizers and tables that a bundle has read; it reads them again when they are needed."""
+    for name in ("_quantization", "_shortlist", "_tokenizers"):
+        vars(bundle).pop(name, None)
 
 
 def write_bundle(

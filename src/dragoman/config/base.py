@@ -13,7 +13,7 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from dragoman.errors import ConfigError
@@ -22,7 +22,19 @@ from dragoman.plugins import plugin_names
 _MAX_BYTES = 1 << 20
 _MAX_PARTS = 32
 _LONG_KEY = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{_MAX_PARTS}}}")
+_BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG])(I?)B", re.IGNORECASE)
+
+
+def _bytes(value: Any) -> Any:
+    """Convert 2 GiB or 500 MB to a number; validation rejects other texts."""
+    found = _BYTES.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        return value
+    return round(float(found[1]) * (1024 if found[3] else 1000) ** (1 + "KMG".index(found[2].upper())))
+
+
 Size = Annotated[int, Field(ge=1)]
+Bytes = Annotated[int, BeforeValidator(_bytes), Field(ge=1)]
 Width = Annotated[int, Field(ge=1, le=1 << 17)]  # a matrix of a larger width and height takes more than 64 GiB
 Layers = Annotated[int, Field(ge=1, le=1000)]
 Rate = Annotated[float, Field(ge=0.0, lt=1.0)]

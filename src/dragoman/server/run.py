@@ -43,7 +43,7 @@ def open_models(bundles: Mapping[str, Path], settings: ServerSettings) -> tuple[
     """Open all that a server opens except its address, and close it; returns the models and the number of API keys."""
 
     async def run() -> tuple[Sequence[ModelInfo], int | None]:
-        service = await open_service(bundles, settings)
+        service = await open_service(bundles, settings, load_all=True)
         try:
             keys = create_app(service, settings).access.keys
             return service.models(), None if keys is None else len(keys)

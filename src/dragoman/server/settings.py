@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dragoman.config.base import Cli, NotNegative, Positive, Settings, Size
+from dragoman.config.base import Bytes, Cli, NotNegative, Positive, Settings, Size
 from dragoman.config.engine import DeviceName, EngineName, PrecisionName
 
 MIB = 1 << 20
@@ -15,9 +15,9 @@ _ADDRESS, _ENGINE, _ACCESS, _LIFECYCLE = "Address", "Engine", "Access and logs",
 class Limits(Settings):
     """Limits of requests; a request that exceeds one is rejected before any work."""
 
-    body_bytes: Annotated[Size, Cli(default="1 MiB")] = MIB
+    body_bytes: Annotated[Bytes, Cli(default="1 MiB")] = MIB
     """Maximum size of a request body in bytes, except for documents."""
-    file_bytes: Annotated[Size, Cli(default="10 MiB")] = 10 * MIB
+    file_bytes: Annotated[Bytes, Cli(default="10 MiB")] = 10 * MIB
     """Maximum size of a document in bytes."""
     text_characters: Size = 5000
     """Maximum number of characters per text."""
@@ -74,8 +74,12 @@ class ServerSettings(Settings):
     """Maximum number of sentences per batch."""
     batch_wait: Annotated[NotNegative, Cli(_ENGINE)] = 0.0
     """Seconds that a partial batch waits for more sentences while all workers are idle."""
-    memory_bytes: Annotated[Size | None, Cli(_ENGINE, default="no limit")] = None
-    """Memory limit of loaded models in bytes; the least recently used are unloaded."""
+    memory_bytes: Annotated[Bytes | None, Cli(_ENGINE, default="most of the available memory", metavar="SIZE")] = None
+    """Memory limit of loaded models, in bytes or as `2 GiB`; the least recently used are unloaded."""
+    preload: Annotated[int, Field(ge=0), Cli(_ENGINE)] = 4
+    """Number of models loaded at the start if their memory permits; others are loaded at their first request."""
+    unload_idle: Annotated[NotNegative, Cli(_ENGINE)] = 0.0
+    """Seconds after its last request when a model is unloaded; 0 is never."""
     reload_interval: Annotated[NotNegative, Cli(_LIFECYCLE)] = 0.0
     """Polling interval for new bundles in seconds; 0 disables polling."""
     drain_seconds: Annotated[NotNegative, Cli(_LIFECYCLE)] = 30.0

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.bundle import Bundle, verified_folder
 from dragoman.bundle import bundle as bundle_module
-from dragoman.bundle.bundle import WEIGHTS
+from dragoman.bundle.bundle import WEIGHTS, free_parsed, open_outline
 from dragoman.errors import BundleError
 from dragoman.files import sha256_of_file
 
@@ -53,6 +53,24 @@ def test_a_new_bundle_is_checked_whole_and_then_not_again(settled: Path, hashes:
     assert hashes.opened(settled) == ["dragoman.toml"]
     assert hashes.opened(settled, verify_again=True) == everything
     assert (own_cache / "seals").stat().st_mode & 0o777 == 0o700
+
+
+def test_an_outline_reads_the_configuration_only_and_is_no_seal(settled: Path, hashes: Hashes, own_cache: Path):
+    open_outline(settled)
+    assert hashes.names == ["dragoman.toml"]
+    assert not (own_cache / "seals").exists()
+    (settled / WEIGHTS).write_bytes(bytes((settled / WEIGHTS).stat().st_size))
+    outline = open_outline(settled)
+    with pytest.raises(BundleError, match="other content"):
+        outline.weights()
+
+
+def test_what_a_bundle_has_read_can_be_freed(settled: Path):
+    bundle = Bundle.open(settled)
+    for _ in range(2):
+        assert bundle.tokenizers()["source"].size
+        free_parsed(bundle)
+        assert not {name for name in vars(bundle) if name.startswith("_")}
 
 
 def test_an_untrusted_bundle_is_parsed_in_the_sandbox_before_its_first_use_only(

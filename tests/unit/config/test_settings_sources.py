@@ -63,9 +63,22 @@ def test_variables_are_read_by_their_type():
     assert settings.limits.seconds == 9.0
 
 
+@pytest.mark.parametrize(
+    ("text", "number"), [("2 GiB", 2 << 30), ("1.5gib", 3 << 29), ("500 MB", 500_000_000), ("64KiB", 65536)]
+)
+def test_sizes_may_have_a_unit(text: str, number: int, tmp_path: Path):
+    file = tmp_path / "serve.toml"
+    file.write_text(f'memory_bytes = "{text}"\n', encoding="utf-8")
+    for settings, _ in (load({}, {}, file), load({"memory_bytes": text}, {}, None)):
+        assert settings.memory_bytes == number
+    with pytest.raises(ConfigError, match="--memory-bytes must be"):
+        load({"memory_bytes": f"{text} of it"}, {}, None)
+
+
 def test_variables_of_others_are_left_alone():
     environ = {
         "DRAGOMAN_CACHE": "x",
+        "DRAGOMAN_CATALOG": "x",
         "DRAGOMAN_SERVICE_HOST": "10.0.0.1",
         "DRAGOMAN_SERVICE_PORT_HTTP": "5000",
         "DRAGOMAN_PORT_5000_TCP_ADDR": "10.0.0.1",

@@ -239,8 +239,9 @@ def _named_bundles(given: Sequence[str], *, shows_start: bool = False) -> Mappin
     if not given:
         raise ConfigError("no model was given; name a bundle, a run or a project: dragoman serve run")
     located: list[str] = []
+    printed: set[str] = set()
     for each in given:
-        found = _located(each)
+        found = _located(each, printed)
         is_stored = "=" not in each and "=" in found[0]  # a route may need a model that was named already
         located += [bundle for bundle in found if not is_stored or bundle not in located]
     if shows_start and all(Path(each).exists() or Path(each.partition("=")[2] or each).exists() for each in located):
@@ -250,8 +251,11 @@ def _named_bundles(given: Sequence[str], *, shows_start: bool = False) -> Mappin
     return name_bundles(located)
 
 
-def _located(given: str) -> list[str]:
-    """Return ``[NAME=]PATH`` with the bundle of a name, a run or a project folder as path; a stored route has two."""
+def _located(given: str, printed: set[str]) -> list[str]:
+    """Return ``[NAME=]PATH`` with the bundle of a name, a run or a project folder as path; a stored route has two.
+
+    A model of the store is printed, unless it is among the `printed`.
+    """
     from dragoman.bundle.locate import named_bundles
 
     name, equals, path = given.partition("=")
@@ -260,7 +264,9 @@ def _located(given: str) -> list[str]:
     stored = named_bundles(path) or ([] if not name or Path(path).exists() else named_bundles(Path(path).name))
     if stored:  # a file of settings has names as paths in its folder
         for each in stored:
-            echo(f"bundle  {each}, {path} in the model store", err=True)
+            if str(each) not in printed:
+                printed.add(str(each))
+                echo(f"bundle  {each}, {path} in the model store", err=True)
         return [f"{name if name and len(stored) == 1 else each.parent.name}={each}" for each in stored]
     if not name:
         return [str(locate_bundle(Path(path)))]
@@ -337,8 +343,7 @@ def _check(named: Mapping[str, Path], settings: ServerSettings) -> None:
         echo(_model_line(model), err=True)
     if keys is not None:
         echo(f"keys    {keys} in {settings.keys}", err=True)
-    opened = sum(model.state == "ready" for model in models)
-    echo(f"check   {opened} of {format_count(len(models), 'model')} opened and translated a sentence", err=True)
+    echo(f"check   {format_count(len(models), 'model')} opened and translated a sentence", err=True)
 
 
 def _read_keys(settings: ServerSettings) -> None:

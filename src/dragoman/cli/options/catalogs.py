@@ -31,8 +31,9 @@ CatalogAddress = Annotated[
     typer.Option(
         "--catalog",
         metavar="URL|PATH",
+        envvar="DRAGOMAN_CATALOG",
         help="Catalog to use: an address, a file, or a folder of dragoman mirror.",
-        show_default="the public one of the kind",
+        show_default="DRAGOMAN_CATALOG, or the public one of the kind",
     ),
 ]
 AllowHttp = Annotated[bool, flag("--allow-http", "Allow addresses without encryption.")]

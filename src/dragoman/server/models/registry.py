@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,11 +14,12 @@ from typing import TypeVar
 from dragoman.api.translation.multi_model.routing import RoutingTable
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
+from dragoman.bundle.bundle import free_parsed
 from dragoman.config.corpus import Direction
 from dragoman.config.search import SearchSettings
 from dragoman.engines.protocol import AttentionEngine
 from dragoman.engines.select import prefers_torch
-from dragoman.environment import trim_heap
+from dragoman.environment import available_memory, trim_heap
 from dragoman.errors import ConfigError, DragomanError, MissingExtraError
 from dragoman.language_codes import match_rank
 from dragoman.server.errors import Draining, ModelUnavailable, NotInstalled
@@ -36,6 +38,8 @@ from dragoman.server.settings import ServerSettings
 Result = TypeVar("Result")
 
 _TRIM_DELAY = 2.0  # seconds in which sentences may still use an unloaded model
+_PROCESS_BYTES = 300 << 20  # of the server without models, and of its requests
+_MODEL_SHARE = 0.75  # of the available memory, without a limit in the settings
 
 _log = logging.getLogger(__name__)
 
@@ -53,21 +57,33 @@ class ModelRegistry:
         self._loader = ThreadPoolExecutor(1, "dragoman-loader")
         self._loading: dict[tuple[str, EngineRole], asyncio.Task[Translator]] = {}
         self._reload_lock = asyncio.Lock()
+        self._limit = settings.memory_bytes or _default_limit()
+        self._unloading: asyncio.Task[None] | None = None
 
-    async def open(self, bundles: Mapping[str, Path]) -> None:
-        """Open all bundles, and load models up to the memory limit; raises if a bundle is invalid."""
+    async def open(self, bundles: Mapping[str, Path], *, load_all: bool = False) -> None:
+        """Open all bundles, and load the first models, or all one after the other; raises if one of them is invalid.
+
+        The files of the others are verified before they are loaded; now only their configuration is.
+        """
         if not bundles:
             raise ConfigError("a server needs at least one bundle; name one")
         for name, path in bundles.items():
-            bundle, found = await self._in_loader(functools.partial(open_bundle, path))
-            self.models[name] = ServedModel(name, path, bundle, found)
+            bundle, found = await self._in_loader(functools.partial(open_bundle, path, outline=True))
+            free_parsed(bundle)
+            self.models[name] = ServedModel(name, path, bundle, found, is_checked=path.is_file())
         self._update_routes()
-        for name in bundles:
-            if self._fits(self.models[name]):
-                await self._load(self.models[name], "default")
+        for number, model in enumerate(self.models.values()):
+            if load_all or (number < self._settings.preload and self._fits(model)):
+                await self._load(model, "default")
+            else:
+                self._report(model)
+        if self._settings.unload_idle:
+            self._unloading = asyncio.create_task(self._unload_idle(self._settings.unload_idle))
 
     def close(self) -> None:
         """Unload all models."""
+        if self._unloading is not None:
+            self._unloading.cancel()
         for task in self._loading.values():
             task.cancel()
         self._loader.shutdown(wait=False, cancel_futures=True)
@@ -97,7 +113,7 @@ class ModelRegistry:
         With `pairs`, only models of these languages are loaded. Torch takes seconds to import: without this, the first
         request with a glossary waits for it.
         """
-        limit, planned = self._settings.memory_bytes, self._used_bytes()
+        limit, planned = self._limit, self._used_bytes()
         for model in self.models.values():
             default = model.translators.get("default")
             if default is None or "capable" in model.translators or not prefers_torch(default.engine):
@@ -226,7 +242,12 @@ class ModelRegistry:
     @staticmethod
     def _unavailable(model: ServedModel, error: Exception) -> ModelUnavailable:
         _log.error("%s cannot be loaded: %s", model.name, error)
-        return ModelUnavailable(f"the model {model.name} could not be loaded", retry_after=30)
+        source, target = model.directions[0]
+        return ModelUnavailable(
+            f"the model {model.name} from {source} to {target} could not be loaded; try again later, or contact the "
+            "server operator, whose log has the cause",
+            retry_after=30,
+        )
 
     async def _load(self, model: ServedModel, role: EngineRole) -> Translator:
         if role == "default":
@@ -245,7 +266,7 @@ class ModelRegistry:
             if role == "default":
                 model.is_loading = False
             self._report(model)
-        if model.bundle is bundle:
+        if model.bundle.digest == bundle.digest:
             model.translators[role], model.last_used[role] = translator, time.monotonic()
             model.failure = "" if role == "default" else model.failure
             self._free_memory(0, keep=model)
@@ -253,10 +274,16 @@ class ModelRegistry:
         return translator
 
     async def _refresh_unloaded(self, model: ServedModel) -> None:
-        """Use the current bundle on disk for a model without open translators."""
-        if not model.translators and await self._in_loader(lambda: fingerprint(model.path)) != model.fingerprint:
-            model.bundle, model.fingerprint = await self._in_loader(lambda: open_bundle(model.path, verify_again=True))
-            self._update_routes()
+        """Use the current bundle on disk for a model without open translators; verify it if it was not yet."""
+        if model.translators:
+            return
+        is_new = await self._in_loader(lambda: fingerprint(model.path)) != model.fingerprint
+        if is_new or not model.is_checked:
+            bundle, found = await self._in_loader(lambda: open_bundle(model.path, verify_again=is_new))
+            is_other = bundle.digest != model.bundle.digest
+            model.bundle, model.fingerprint, model.is_checked = bundle, found, True
+            if is_other:
+                self._update_routes()
 
     async def _open(self, bundle: Bundle, role: EngineRole) -> Translator:
         return await self._in_loader(lambda: open_translator(bundle, role, self._settings, self._threads))
@@ -265,7 +292,7 @@ class ModelRegistry:
         return await asyncio.get_running_loop().run_in_executor(self._loader, work)
 
     def _fits(self, model: ServedModel) -> bool:
-        limit = self._settings.memory_bytes
+        limit = self._limit
         return limit is None or self._used_bytes() + model.planned_size <= limit
 
     def _used_bytes(self) -> int:
@@ -273,17 +300,34 @@ class ModelRegistry:
 
     def _free_memory(self, needed: int, *, keep: ServedModel) -> None:
         """Unload the least recently used translators until the needed bytes are free, or no other is left."""
-        limit = self._settings.memory_bytes
+        limit = self._limit
         if limit is None:
             return
         others = [(model.last_used[role], model, role) for model in self.models.values() for role in model.translators]
         for _, model, role in sorted((each for each in others if each[1] is not keep), key=lambda each: each[0]):
             if self._used_bytes() + needed <= limit:
                 return
-            del model.translators[role]
-            self._trim_later()
-            _log.info("%s is unloaded (%s)", model.name, role)
-            self._report(model)
+            self._unload(model, role)
+
+    async def _unload_idle(self, seconds: float) -> None:
+        """Unload translators that were not used for a time."""
+        while True:
+            now, next_time = time.monotonic(), math.inf
+            for model in self.models.values():
+                for role in list(model.translators):
+                    if (end := model.last_used[role] + seconds) <= now:
+                        self._unload(model, role)
+                    else:
+                        next_time = min(next_time, end)
+            await asyncio.sleep(min(seconds, next_time - now))
+
+    def _unload(self, model: ServedModel, role: EngineRole) -> None:
+        del model.translators[role]
+        if not model.translators:
+            free_parsed(model.bundle)
+        self._trim_later()
+        _log.info("%s is unloaded (%s)", model.name, role)
+        self._report(model)
 
     def _trim_later(self) -> None:
         """Trim the heap when running sentences should no longer use an unloaded model."""
@@ -298,6 +342,12 @@ class ModelRegistry:
 
     def _update_routes(self) -> None:
         self.routes = RoutingTable.build({name: model.directions for name, model in self.models.items()})
+
+
+def _default_limit() -> int | None:
+    """Return the memory for models if the settings have no limit, so that many models never use up the memory."""
+    available = available_memory()
+    return None if available is None else max(0, round(_MODEL_SHARE * available) - _PROCESS_BYTES)
 
 
 def _has_languages(directions: Sequence[Direction], pairs: Sequence[Direction]) -> bool:

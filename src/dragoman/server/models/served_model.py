@@ -10,7 +10,7 @@ from typing import Literal
 
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
-from dragoman.bundle.bundle import WEIGHTS
+from dragoman.bundle.bundle import WEIGHTS, open_outline
 from dragoman.bundle.model_card import stated_licence
 from dragoman.bundle.model_store import stored_version
 from dragoman.bundle.verified_folder import MANIFEST
@@ -41,6 +41,8 @@ class ServedModel:
     path: Path
     bundle: Bundle
     fingerprint: str
+    is_checked: bool = True
+    """Whether the files were verified; of those of an outline only the configuration was."""
     translators: dict[EngineRole, Translator] = field(default_factory=dict)
     last_used: dict[EngineRole, float] = field(default_factory=dict)
     is_loading: bool = False
@@ -135,10 +137,10 @@ def fingerprint(path: Path) -> str:
         raise BundleError(f"{path} cannot be read: {error.strerror}; put the bundle back") from None
 
 
-def open_bundle(path: Path, *, verify_again: bool = False) -> tuple[Bundle, str]:
+def open_bundle(path: Path, *, verify_again: bool = False, outline: bool = False) -> tuple[Bundle, str]:
     """Open a bundle and return it with its fingerprint; a bundle without languages is a `ConfigError`."""
     found = fingerprint(path)
-    bundle = Bundle.open(path, verify_again=verify_again)
+    bundle = open_outline(path) if outline else Bundle.open(path, verify_again=verify_again)
     if bundle.config.data is None:
         raise ConfigError(
             f"{path} does not state its source and target language; import it again with "

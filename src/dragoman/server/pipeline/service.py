@@ -77,12 +77,19 @@ class OpenPair:
 
 
 async def open_service(
-    bundles: Mapping[str, Path], settings: ServerSettings, metrics: MetricsSink | None = None
+    bundles: Mapping[str, Path],
+    settings: ServerSettings,
+    metrics: MetricsSink | None = None,
+    *,
+    load_all: bool = False,
 ) -> TranslationService:
-    """Open bundles, by model name, and start a service on the running event loop."""
+    """Open bundles, by model name, and start a service on the running event loop.
+
+    With `load_all` every model is loaded once, not only the first.
+    """
     service = TranslationService(settings, metrics)
     try:
-        await service.open(bundles)
+        await service.open(bundles, load_all=load_all)
     except BaseException:
         await service.close()
         raise
@@ -109,8 +116,8 @@ class TranslationService:
         self.read_bundles: Callable[[], Mapping[str, Path]] | None = None
         """Returns the paths of all models at a reload; without it, those of the start stay."""
 
-    async def open(self, bundles: Mapping[str, Path]) -> None:
-        await self._registry.open(bundles)
+    async def open(self, bundles: Mapping[str, Path], *, load_all: bool = False) -> None:
+        await self._registry.open(bundles, load_all=load_all)
         if self.settings.glossaries and any(Path(self.settings.glossaries).glob("*.json")):
             self.preload_for_glossaries()
         if self.settings.reload_interval:

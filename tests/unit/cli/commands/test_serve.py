@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from dragoman import environment
+from dragoman.bundle.model_store import ModelStore
 from dragoman.cli.commands import serve as serve_command
 from dragoman.cli.main import load_command
 from dragoman.config.settings_sources import leaf_fields
@@ -23,6 +24,7 @@ from dragoman.server.access.api_keys import ApiKeyStore, read_keys
 from dragoman.server.models import registry
 from dragoman.server.settings import ServerSettings
 from tests.server.bundles import tiny_bundle
+from tests.unit.bundle.test_model_store import add_entry
 from tests.unit.cli.tiny_translators import command, ran, typed
 
 
@@ -125,9 +127,32 @@ def test_check_says_what_would_be_served(bundle: Path, tmp_path: Path):
     result = typed("serve", "--config", config, "--check")
     assert result.exit_code == 0, result.stderr
     assert re.match(r"model   mine: \w+ → \w+, ", result.stderr)
-    assert result.stderr.splitlines()[-1] == "check   1 of 1 model opened and translated a sentence"
+    assert result.stderr.splitlines()[-1] == "check   1 model opened and translated a sentence"
     config.write_text("port = 0\nkeys = 'none'\n")
     assert typed("serve", bundle, "--config", config, "--check").exit_code == 2
+
+
+def test_a_model_that_several_routes_use_is_printed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DRAGOMAN_MODELS", str(tmp_path / "models"))
+    store = ModelStore.of_user()
+    for name in ("pt-en", "en-de"):
+        add_entry(store, name, *name.split("-"))
+    add_entry(store, "pt-de", "pt", "de", route=("pt-en", "en-de"))
+    printed = typed("serve", "pt-en", "pt-de", "--check").stderr
+    assert [line.split(",")[1] for line in printed.splitlines() if line.startswith("bundle ")] == [
+        " pt-en in the model store",
+        " pt-de in the model store",
+    ]
+
+
+@pytest.mark.parametrize("command", ["get", "mirror", "serve"])
+def test_the_catalog_has_a_variable(command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("DRAGOMAN_CATALOG", "missing.json")
+    monkeypatch.setenv("DRAGOMAN_MODELS", str(tmp_path / "models"))
+    arguments = {"get": ["en-pt"], "mirror": [str(tmp_path / "m"), "en-pt"], "serve": ["--get", "en-pt", "--port", "0"]}
+    result = typed(command, *arguments[command])
+    assert result.exit_code != 0
+    assert "--catalog must be an address, a file or a folder" in result.stderr
 
 
 def test_check_fails_where_serving_would(bundle: Path, monkeypatch: pytest.MonkeyPatch):

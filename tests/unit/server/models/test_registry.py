@@ -1,8 +1,10 @@
 """Model registry: shared loading, unloading by memory, reloading, invalid bundles."""
 
 import asyncio
+import gc
 import shutil
 import threading
+import weakref
 import zipfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -174,6 +176,46 @@ def test_what_was_not_asked_for_longest_is_unloaded(tmp_path: Path):
         assert fleet.infos()[0].engine == "ctranslate2", "it is known what it was"
 
     run(test, bundles, memory_bytes=2 * size)
+
+
+def test_the_first_models_are_loaded_at_the_start_and_others_at_their_first_request(tmp_path: Path):
+    bundles = {name: tiny_bundle(tmp_path / name, "en", name) for name in ("aa", "bb", "cc")}
+    damaged = bundles["cc"] / "weights.safetensors"
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"\x01")
+
+    async def test(fleet: ModelRegistry) -> None:
+        assert states(fleet) == {"aa": "ready", "bb": "unloaded", "cc": "unloaded"}
+        assert (await fleet.get("bb")).translate("a b").text
+        with pytest.raises(ModelUnavailable, match="the model cc from en to cc could not be loaded; try again later"):
+            await fleet.get("cc")
+        assert states(fleet) == {"aa": "ready", "bb": "ready", "cc": "failed"}
+
+    run(test, bundles, preload=1)
+
+
+def test_a_model_that_is_not_used_is_unloaded_and_its_memory_freed(bundle: Path):
+    async def test(fleet: ModelRegistry) -> None:
+        model = fleet.models["m"]
+        for _ in range(2):
+            translator = weakref.ref(await fleet.get("m"))
+            assert "_tokenizers" in vars(model.bundle)
+            async with asyncio.timeout(60):
+                while states(fleet) != {"m": "unloaded"}:
+                    await asyncio.sleep(0.01)
+            gc.collect()
+            assert translator() is None
+            assert "_tokenizers" not in vars(model.bundle)
+
+    run(test, {"m": bundle}, unload_idle=0.05)
+
+
+def test_without_a_setting_most_of_the_available_memory_is_the_limit(bundle: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fleet_module, "available_memory", lambda: 300 << 20)
+
+    async def test(fleet: ModelRegistry) -> None:
+        assert states(fleet) == {"m": "unloaded"}
+
+    run(test, {"m": bundle})
 
 
 def test_one_model_may_be_larger_than_all_room(bundle: Path):
