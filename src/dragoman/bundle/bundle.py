@@ -171,12 +171,14 @@ class Bundle:
 
     def quantization(self) -> Quantization | None:
         """The multipliers of an imported int8 model; those of inputs only if it was trained since."""
-        return self._quantization
+        if QUANTIZATION not in self.manifest["files"]:
+            return None
+        return Quantization.from_bytes(self._verified(QUANTIZATION), read_shapes(self.folder / WEIGHTS))
 
     def inference(self) -> InferenceConfig | None:
         """How the model was made to be used; a model with int8 weights is for int8."""
         own = self.config.inference
-        if self.quantization() is None:
+        if QUANTIZATION not in self.manifest["files"]:
             return own
         return (own or InferenceConfig()).model_copy(update={"precision": "int8"})
 
@@ -205,12 +207,6 @@ class Bundle:
                 raise BundleError(f"{self.folder / name} is not a valid tokenizer: {error}") from None
             if model is not None:
                 check_sentencepiece(model)
-
-    @functools.cached_property
-    def _quantization(self) -> Quantization | None:
-        if QUANTIZATION not in self.manifest["files"]:
-            return None
-        return Quantization.from_bytes(self._verified(QUANTIZATION), read_shapes(self.folder / WEIGHTS))
 
     @functools.cached_property
     def _shortlist(self) -> Shortlist | None:

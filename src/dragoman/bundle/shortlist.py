@@ -25,13 +25,13 @@ _FIX = "write the bundle again, or leave the shortlist out"
 class Shortlist:
     """Target tokens of the source token s: `tokens[offsets[s] : offsets[s + 1]]`; `always` are those of every sentence.
 
-    Shapes: always [n], offsets [source vocab + 1], tokens [offsets[-1]]. The last two are int32, as in the file: they
-    take most of the memory.
+    Shapes: always [n], offsets [source vocab + 1], tokens [offsets[-1]], with 16 bits if they suffice: they take most
+    of the memory.
     """
 
     always: NDArray[np.int64]
     offsets: NDArray[np.int32]
-    tokens: NDArray[np.int32]
+    tokens: NDArray[np.int32] | NDArray[np.uint16]
 
     @classmethod
     def of_lists(cls, always: Sequence[int], lists: Sequence[Sequence[int] | NDArray[np.int64]]) -> Self:
@@ -56,7 +56,8 @@ class Shortlist:
             raise BundleError(f"the lists of the shortlist are not in order; {_FIX}")
         if any(each.min(initial=0) < 0 or each.max(initial=0) >= target_vocab for each in (always, tokens)):
             raise BundleError(f"the shortlist holds tokens that are not below {target_vocab:,}; {_FIX}")
-        return cls(distinct([*range(len(SPECIALS)), *always.tolist()]), offsets, tokens)
+        small = tokens.astype(np.uint16) if target_vocab <= 1 << 16 else tokens
+        return cls(distinct([*range(len(SPECIALS)), *always.tolist()]), offsets, small)
 
     def to_bytes(self) -> bytes:
         arrays: dict[str, NDArray[Any]] = {"always": self.always, "offsets": self.offsets, "tokens": self.tokens}

@@ -21,11 +21,12 @@ from dragoman.engines.onnx.export import (
     FORMAT,
     OUTPUT_FILE,
     PACKAGES,
+    SHARED_WEIGHTS_FILE,
     SHORTLIST_OUTPUT_FILE,
     SHORTLIST_ROWS_FILE,
     export_onnx,
 )
-from dragoman.engines.onnx.session import BatchThreads, Session, import_onnxruntime
+from dragoman.engines.onnx.session import BatchThreads, MappedWeights, Session, import_onnxruntime
 from dragoman.engines.onnx.shortlisted_search import ShortlistVocabulary, search_shortlisted
 from dragoman.engines.position_table import longest_sentence
 from dragoman.engines.protocol import Device
@@ -44,7 +45,7 @@ It does not depend on the beam: hypotheses share the rows of their sentence."""
 class OnnxEngine(IncrementalEngine):
     """A model as graphs: the encoder, one decoder step for all rows, and for a Transformer the output layer.
 
-    `folder` has the exported graphs. All are opened here, so that the folder may be removed while the engine is in use.
+    `folder` has the exported graphs. All files are opened here, so that it may be removed while the engine is in use.
     With a `shortlist` a search chooses among its tokens; scores of given translations are those of the whole
     vocabulary. `full_range` is that of `Session`.
     """
@@ -72,7 +73,10 @@ class OnnxEngine(IncrementalEngine):
         self.longest = longest
         self._threads = BatchThreads((threads or default_threads()) if device == "cpu" else 1)
         self.concurrency = self._threads.count
-        session = functools.partial(Session, threads=self._threads, full_range=full_range, device=device)
+        weights = MappedWeights(files[SHARED_WEIGHTS_FILE]) if SHARED_WEIGHTS_FILE in files else None
+        self._session = session = functools.partial(
+            Session, threads=self._threads, full_range=full_range, device=device, weights=weights
+        )
         self.encoder = session(files[ENCODER_FILE])
         self.decoder_step = session(files[DECODER_STEP_FILE])
         self.counts_steps = "position" in self.decoder_step.inputs
@@ -80,13 +84,22 @@ class OnnxEngine(IncrementalEngine):
         self.states = [name for name in self.decoder_step.inputs if name.startswith("state.")]
         self.nexts = [name.replace("state.", "next.") for name in self.states]
         self.has_output_layer = OUTPUT_FILE in files
-        if self.has_output_layer:
-            self.output = session(files[OUTPUT_FILE])
         self.shortlist = shortlist if SHORTLIST_ROWS_FILE in files else None
+        if self.has_output_layer:
+            self._output_graph = files[OUTPUT_FILE].read_bytes()
         if self.shortlist is not None:
-            self.shortlist_rows = Session(files[SHORTLIST_ROWS_FILE], self._threads, device=device)
+            self.shortlist_rows = Session(files[SHORTLIST_ROWS_FILE], self._threads, device=device, weights=weights)
             self.shortlist_output = session(files[SHORTLIST_OUTPUT_FILE])
+        elif self.has_output_layer:
+            self.output  # noqa: B018 -- every search needs it
         trim_heap()  # opening made copies of matrices in another layout
+
+    @functools.cached_property
+    def output(self) -> Session:
+        """The output layer over the vocabulary. With a shortlist, only large batches and scores need it, and memory."""
+        opened = self._session(self._output_graph)
+        trim_heap()
+        return opened
 
     @staticmethod
     def has_cuda() -> bool:

@@ -17,7 +17,7 @@ from dragoman.errors import CombinationError
 if TYPE_CHECKING:
     from dragoman.engines.onnx.graph.builder import Array
 
-FORMAT = 2
+FORMAT = 3
 """Increased whenever the exported files change."""
 PACKAGES: tuple[str, ...] = ()
 """None: the versions of operators and of the format are fixed, with any version of the package onnx."""

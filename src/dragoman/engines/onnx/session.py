@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import functools
 import itertools
+import mmap
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +29,8 @@ from dragoman.environment import import_package
 Array = NDArray[Any]
 
 _MIN_ROWS = 8  # per thread
+TABLE = re.compile(rb"(table\.(int8|float32)\.(\d+)\.(\d+)\.(\d+)\.)")
+"""Name of a table: its type, place in the file and shape."""
 _PROVIDERS = {
     "cpu": ["CPUExecutionProvider"],
     "cuda": ["CUDAExecutionProvider", "CPUExecutionProvider"],  # the second for what the first does not support
@@ -74,14 +78,44 @@ class BatchThreads:
                 self._batches -= 1
 
 
+class MappedWeights:
+    """The weights of several graphs, mapped into memory. The content outlives the file."""
+
+    def __init__(self, file: Path) -> None:
+        self._name = file.name
+        with file.open("rb") as opened:
+            self._content = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) if file.stat().st_size else b""
+        self._tables: dict[str, Any] = {}
+
+    def provide(self, options: Any, graph: Path | bytes, *, has_tables: bool) -> None:
+        """Give a session the tables of its graph in the memory of the processor, which it would map again."""
+        content = graph.read_bytes() if isinstance(graph, Path) else graph
+        for name, kind, *numbers in {match.groups() for match in TABLE.finditer(content) if has_tables}:
+            table, (offset, rows, columns) = name.decode(), map(int, numbers)
+            if table not in self._tables:
+                array = np.frombuffer(self._content, kind.decode(), rows * columns, offset).reshape(rows, columns)
+                self._tables[table] = import_onnxruntime().OrtValue.ortvalue_from_numpy(array)
+            options.add_initializer(table, self._tables[table])
+        if isinstance(graph, bytes) and self._content:  # which has no folder
+            options.add_external_initializers_from_files_in_memory([self._name], [self._content], [len(self._content)])
+
+
 class Session:
     """A graph on the threads of a batch. Safe to use from several threads at once.
 
     `full_range`: int8 weights up to 127. Processors without VNNI add two products of such weights in 16 bits, which
-    overflows, unless ONNX Runtime uses slower kernels.
+    overflows, unless ONNX Runtime uses slower kernels. `weights` are those that the graph refers to.
     """
 
-    def __init__(self, graph: Path, threads: BatchThreads, *, full_range: bool = False, device: Device = "cpu") -> None:
+    def __init__(
+        self,
+        graph: Path | bytes,
+        threads: BatchThreads,
+        *,
+        full_range: bool = False,
+        device: Device = "cpu",
+        weights: MappedWeights | None = None,
+    ) -> None:
         runtime = import_onnxruntime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -90,8 +124,10 @@ class Session:
         options.log_severity_level = 3
         if full_range and not has_vnni():
             options.add_session_config_entry("session.x64quantprecision", "1")
+        if weights is not None:
+            weights.provide(options, graph, has_tables=device == "cpu")
         self._session = runtime.InferenceSession(
-            str(graph),
+            graph if isinstance(graph, bytes) else str(graph),
             options,
             providers=_PROVIDERS[device],
             disabled_optimizers=["SkipLayerNormFusion"],  # its kernel takes four times as long as both parts
@@ -100,7 +136,7 @@ class Session:
             raise no_cuda_error("onnx")
         self.inputs = {value.name: value.shape for value in self._session.get_inputs()}
         self.outputs = {value.name: value.shape for value in self._session.get_outputs()}
-        self._threads = threads
+        self._threads, self._weights = threads, weights  # the session has no copy of the tables
 
     def run(self, wanted: Sequence[str], feeds: Mapping[str, Array], rows: int) -> list[Array]:
         """Compute the outputs `wanted` for a number of rows. A scalar input is the same for all sentences."""

@@ -1,5 +1,6 @@
 """Vocabulary: tokens and their ids, beginning with the four special tokens, and the size that a text needs."""
 
+import functools
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -25,6 +26,12 @@ _BYTES = 256
 _STEP = 100
 
 
+@functools.cache
+def _numbers(bits: int) -> tuple[int, ...]:
+    """Numbers that the vocabularies of a process share, since each takes 28 bytes."""
+    return tuple(range(1 << bits))
+
+
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
     """Tokens and their ids, immutable. ``kind`` names the tokenizer whose tokens they are.
@@ -42,7 +49,7 @@ class Vocabulary:
                 f"vocabulary must be headed by {' '.join(SPECIALS)}, got {list(self.tokens[: len(SPECIALS)])}; "
                 "train the tokenizer again with Dragoman"
             )
-        ids = {token: token_id for token_id, token in enumerate(self.tokens)}
+        ids = dict(zip(self.tokens, _numbers(len(self.tokens).bit_length()), strict=False))
         if len(ids) != len(self.tokens):
             twice = next(token for token, count in Counter(self.tokens).items() if count > 1)
             raise TokenizerError(f"vocabulary must hold each token once, got {twice!r} again; keep one of the two")

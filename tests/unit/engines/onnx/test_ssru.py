@@ -1,5 +1,6 @@
 """Transformers with an SSRU decoder on ONNX Runtime: the results of torch, stored integers, and shortlists."""
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from dragoman.engines.export import export_bundle
 from dragoman.engines.onnx.engine import OnnxEngine
 from dragoman.engines.onnx.export import DECODER_STEP_FILE, ENCODER_FILE, OUTPUT_FILE, export_onnx
 from dragoman.engines.onnx.graph.builder import import_onnx
+from dragoman.engines.onnx.session import TABLE
 from dragoman.engines.select import open_engine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import CombinationError, DataError
@@ -262,6 +264,31 @@ def test_few_sentences_multiply_gathered_rows_whatever_the_beam(
     monkeypatch.setattr(shortlisted.shortlist_output, "run", recorded)
     shortlisted.search([SearchInput([9, 14, 20])] * 4, SearchSettings(beam=4))
     assert max(used) == 16, "the matrix of the vocabulary takes longer for four sentences"
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_the_output_layer_is_opened_by_the_first_large_batch_also_without_the_files(
+    student: Bundle, precision: str, tmp_path: Path
+):
+    (tmp_path / "export").mkdir()
+    export_onnx(student, tmp_path / "export", precision)
+    engine = OnnxEngine(tmp_path / "export", precision=precision, threads=1, shortlist=student.shortlist())  # type: ignore[arg-type]
+    sentences = student_sentences()
+    few = [found for sentence in sentences for found in engine.search([sentence], BEAM)]
+    assert "output" not in vars(engine)
+    shutil.rmtree(tmp_path / "export")
+    assert_equal(engine.search(sentences, BEAM), few)
+    assert "output" in vars(engine)
+
+
+def test_the_graphs_of_a_model_read_the_same_tables(student: Bundle, tmp_path: Path):
+    export_onnx(student, tmp_path, "float32")
+    tables = [
+        {match[1] for match in TABLE.finditer((tmp_path / name).read_bytes())}
+        for name in (ENCODER_FILE, DECODER_STEP_FILE)
+    ]
+    assert tables[0] == tables[1]
+    assert tables[0], "positions"
 
 
 def test_threads_change_nothing(student: Bundle, shortlisted: OnnxEngine):

@@ -45,7 +45,7 @@ class SharedConstants(Protocol):
     def holds(self, array: Array) -> bool:
         """Whether an array was placed there."""
 
-    def place(self, array: Array, name: str) -> TensorMessage | None:
+    def place(self, array: Array, name: str, *, is_table: bool = False) -> TensorMessage | None:
         """The ONNX tensor of an array that is placed there; None for one that belongs in the graph."""
 
 
@@ -79,19 +79,19 @@ class Graph:
         self._nodes.append(self._onnx.make_node("Identity", [value], [name]))
         self._outputs.append(self._onnx.make_tensor_value_info(name, kind, shape))
 
-    def constant(self, array: Array) -> Value:
-        """Add a constant tensor."""
+    def constant(self, array: Array, *, is_table: bool = False) -> Value:
+        """Add a constant tensor. Of a table only some rows are read."""
         self._size += array.nbytes
         if self._size > LARGEST:
             raise CombinationError(
                 f"the weights have more than {LARGEST:,} bytes, the limit of a file of ONNX; use the engine torch"
             )
         name = f"{self._prefix}constant.{len(self._constants)}"
-        placed = None if self._shared is None else self._shared.place(array, name)
+        placed = None if self._shared is None else self._shared.place(array, name, is_table=is_table)
         if placed is None:
             placed = import_onnx("onnx.numpy_helper").from_array(np.asarray(array, order="C"), name)
         self._constants.append(placed)
-        return name
+        return str(placed.name)
 
     def transposed(self, array: Array) -> Value:
         """Add the transpose of a matrix; of one that other graphs hold too, ONNX Runtime makes it at the start."""

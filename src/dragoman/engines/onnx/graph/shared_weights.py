@@ -26,8 +26,11 @@ class SharedWeights:
         """Whether an array was placed in the file."""
         return _key(array) in self._offsets
 
-    def place(self, array: Array, name: str) -> TensorMessage | None:
-        """The ONNX tensor of an array that is placed in the file; None for a small one."""
+    def place(self, array: Array, name: str, *, is_table: bool = False) -> TensorMessage | None:
+        """The ONNX tensor of an array that is placed in the file; None for a small one.
+
+        The name of a table is that by which `MappedWeights` finds it.
+        """
         if array.nbytes < _LEAST_BYTES:
             return None
         key = _key(array)
@@ -35,6 +38,8 @@ class SharedWeights:
             self._offsets[key] = self._end
             self._arrays.append((self._end, array))
             self._end += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
+        if is_table:
+            name = ".".join(("table", array.dtype.name, *map(str, (self._offsets[key], *array.shape)), ""))
         onnx = import_onnx()
         tensor = onnx.TensorProto(name=name, dims=array.shape, data_location=onnx.TensorProto.EXTERNAL)
         tensor.data_type = import_onnx("onnx.helper").np_dtype_to_tensor_dtype(array.dtype)

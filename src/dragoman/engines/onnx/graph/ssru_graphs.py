@@ -60,7 +60,7 @@ class SsruGraphs:
         lengths = graph.input("lengths", INT64, ["batch"])
         if not config.source_end:  # the end is treated as padding; an empty sentence keeps it
             lengths = graph.op("Max", graph.op("Sub", lengths, graph.numbers(1)), graph.numbers(1))
-        table = graph.constant(position_table(config, self.weights, "encoder"))
+        table = graph.constant(position_table(config, self.weights, "encoder"), is_table=True)
         src = graph.op("Shape", source, start=1, end=2)
         positions = graph.op("Slice", table, graph.numbers(0), src, graph.numbers(0))  # [src, dim]
         x = parts.embed(source, "encoder.embedding.weight", positions)
@@ -123,7 +123,7 @@ class SsruGraphs:
         position = graph.input("position", INT64, [])
         states = [graph.input(f"state.{number}", FLOAT, row) for number in range(config.decoder_layers)]
         mask = graph.input("memory.mask", FLOAT, self._memory_shapes["mask"])
-        table = graph.constant(position_table(config, self.weights, "decoder"))
+        table = graph.constant(position_table(config, self.weights, "decoder"), is_table=True)
         x = parts.embed(tokens, self._target_embedding, graph.op("Gather", table, position))
         for number, state in enumerate(states):
             layer = f"decoder.layers.{number}"
@@ -197,7 +197,9 @@ class SsruGraphs:
             matrix = found.integers
             steps = graph.op("Gather", graph.constant(found.steps), ones)
             graph.output("output.steps", steps, FLOAT, ["batch", 1, "n"])
-        chosen = graph.op("Transpose", graph.op("Gather", graph.constant(matrix), tokens), perm=[0, 2, 1])
+        chosen = graph.op(
+            "Transpose", graph.op("Gather", graph.constant(matrix, is_table=True), tokens), perm=[0, 2, 1]
+        )
         graph.output("output.matrix", chosen, kind, ["batch", self.config.dim, "n"])
         biases = graph.op("Gather", graph.constant(self.weights["decoder.output.bias"]), ones)
         graph.output("output.bias", biases, FLOAT, ["batch", 1, "n"])

@@ -61,11 +61,12 @@ class TransformerParts:
         graph, scale = self.graph, math.sqrt(self.config.dim) if self.config.scale_embeddings else 1.0
         multipliers = None if self.quantization is None else self.quantization.weights.get(name)
         if self.quantization is not None and multipliers is not None and len(np.unique(multipliers)) == 1:
-            table = graph.constant(self.quantization.integers(name, self.weights[name]))
+            table = graph.constant(self.quantization.integers(name, self.weights[name]), is_table=True)
             words = graph.op("Cast", graph.op("Gather", table, tokens), to=FLOAT)
             words = graph.op("Mul", words, graph.number(scale / float(multipliers[0])))
         else:
-            words = graph.op("Gather", graph.constant(self.weights[name] * np.float32(scale)), tokens)
+            table = graph.constant(self.weights[name] * np.float32(scale), is_table=True)
+            words = graph.op("Gather", table, tokens)
         return graph.op("Add", words, positions)
 
     def linear(self, x: Value, *parts: WeightRows, is_positive: bool = False) -> Value:
