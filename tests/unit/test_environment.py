@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.metadata
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -145,3 +148,37 @@ def test_the_available_memory_is_that_of_the_control_group(
     assert available_memory() == available
     (tmp_path / "meminfo").unlink()
     assert available_memory() is None, "not Linux"
+
+
+_COUNT_HEAPS = """
+import ctypes, os, sys, threading
+from dragoman import environment
+environment.usable_cores = lambda: 2
+if sys.argv[1:]:
+    environment.limit_heaps()
+barrier = threading.Barrier(9)
+def work():
+    kept = bytes(100_000)
+    barrier.wait()
+threads = [threading.Thread(target=work) for _ in range(8)]
+for each in threads:
+    each.start()
+barrier.wait()
+libc = ctypes.CDLL(None)
+libc.fdopen.restype = ctypes.c_void_p
+reading, writing = os.pipe()
+file = ctypes.c_void_p(libc.fdopen(writing, b"w"))
+libc.malloc_info(0, file)
+libc.fclose(file)
+print(os.read(reading, 1 << 16).count(b"<heap nr="))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt" or not hasattr(ctypes.CDLL(None), "malloc_info"), reason="not glibc")
+def test_threads_share_heaps():
+    environment = {name: value for name, value in os.environ.items() if name != "MALLOC_ARENA_MAX"}
+    counts = []
+    for arguments in (["limited"], []):
+        command = [sys.executable, "-c", _COUNT_HEAPS, *arguments]
+        counts.append(int(subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout))
+    assert counts[0] <= 2 < counts[1]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragoman.environment import limit_heaps
 from dragoman.server.access_log import AccessLog, set_up_logging
 from dragoman.server.app import create_app
 from dragoman.server.exit_deadline import ExitDeadline
@@ -63,6 +64,7 @@ def serve(
 
     Pending bundles are downloaded first. `read_bundles` returns the bundles again at a reload.
     """
+    limit_heaps()
     log = set_up_logging(settings.log)
     deadline = ExitDeadline(lambda: log.event("exit", "a thread still worked at the end of the drain"))
     try:

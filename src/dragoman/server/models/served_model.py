@@ -10,7 +10,7 @@ from typing import Literal
 
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
-from dragoman.bundle.bundle import WEIGHTS, open_outline
+from dragoman.bundle.bundle import open_outline
 from dragoman.bundle.model_card import stated_licence
 from dragoman.bundle.model_store import stored_version
 from dragoman.bundle.verified_folder import MANIFEST
@@ -25,7 +25,8 @@ from dragoman.server.settings import ServerSettings
 EngineRole = Literal["default", "capable", "inspection"]
 """What a translator is for: most requests, requests that the default engine does not support, or inspection."""
 
-_EXPORT_RATIO = 2.2  # memory of an open export relative to its files: engines keep weights in a second layout
+_EXPORT_RATIO = 2.5  # memory of an open export relative to its files: engines keep weights in a second layout
+_BUNDLE_RATIO = 2.2  # the same relative to the files of a bundle, before the size of its export is known
 _TORCH_RATIOS = {"float32": 1.05, "bfloat16": 0.55}  # relative to the weights in float32
 _FLOAT_BYTES = 4
 _log = logging.getLogger(__name__)
@@ -191,7 +192,7 @@ def open_translator(bundle: Bundle, role: EngineRole, settings: ServerSettings, 
 
 def planned_bytes(bundle: Bundle) -> int:
     """Estimate the memory of a bundle before it is open: that of an export with the precision of its weights."""
-    return round(_EXPORT_RATIO * int(bundle.manifest["files"][WEIGHTS]["size"]))
+    return round(_BUNDLE_RATIO * sum(int(facts["size"]) for facts in bundle.manifest["files"].values()))
 
 
 def estimate_bytes(bundle: Bundle, translator: Translator) -> int:
