@@ -7,7 +7,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from dragoman.api.notebook.stage_display import in_notebook, shown_progress
 from dragoman.api.training.project_config import open_project
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from dragoman.inspection.result import InspectionResult
     from dragoman.progress import Progress
     from dragoman.training.callbacks.events import TrainerCallback
+
+_Settings = TypeVar("_Settings", AlignmentSettings, EngineSettings, EvaluationSettings)
 
 Systems = Path | str | Sequence[Path | str] | Mapping[str, Path | str | Sequence[Path | str]]
 """Run folders, bundles or files of translations: one, several, or by name; a list under a name is one system that was
@@ -163,24 +165,10 @@ def evaluate(  # noqa: PLR0913 -- one keyword per setting
         comet_python: Python interpreter with the package unbabel-comet.
         progress: Receives the progress; by default a notebook shows it.
     """
+    given = locals() | {"metrics": (metrics,) if isinstance(metrics, str) else tuple(metrics)}
     from dragoman.api.evaluation.evaluator import evaluate_systems
 
-    settings = validate(
-        EvaluationSettings,
-        {
-            "baseline": baseline,
-            "languages": languages,
-            "metrics": (metrics,) if isinstance(metrics, str) else tuple(metrics),
-            "resamples": resamples,
-            "test_kind": test_kind,
-            "trials": trials,
-            "by_length": by_length,
-            "flags": flags,
-            "probes": probes,
-            "comet": comet,
-            "comet_python": comet_python,
-        },
-    )
+    settings = _chosen(EvaluationSettings, given)
     with shown_progress(progress, unit="sentence") as shown:
         return evaluate_systems(
             _systems(systems),
@@ -188,7 +176,7 @@ def evaluate(  # noqa: PLR0913 -- one keyword per setting
             _lines(references),
             settings,
             search=search,
-            engine=_engine(engine, precision, threads, batch_tokens),
+            engine=_chosen(EngineSettings, given),
             progress=shown,
             name=Path(sources).name.partition(".")[0] if isinstance(sources, Path | str) else "",
         )
@@ -294,24 +282,10 @@ def align(  # noqa: PLR0913 -- one keyword per setting
         ignore_end: Link words whose largest weight is on the end of the source, too.
         words: ``usual``, or ``spaces`` for words that are delimited by white space only.
     """
+    given = locals()
     from dragoman.api.alignment.align_pairs import align_pairs
 
-    settings = validate(
-        AlignmentSettings,
-        {
-            "layer": layer,
-            "head": head,
-            "reading": reading,
-            "backward_layer": backward_layer,
-            "backward_head": backward_head,
-            "backward_reading": backward_reading,
-            "extraction": extraction,
-            "threshold": threshold,
-            "symmetrization": symmetrization,
-            "ignore_end": ignore_end,
-            "words": words,
-        },
-    )
+    settings = _chosen(AlignmentSettings, given)
     engine: EngineName = "auto" if settings.is_usual else "torch"
     forward = _translator(translator, engine=engine)
     behind = None if backward is None else _translator(backward, engine=engine)
@@ -385,11 +359,9 @@ def _translator(
     return given if isinstance(given, Translator) else Translator.open(given, engine=engine, threads=threads)
 
 
-def _engine(
-    engine: EngineName, precision: PrecisionName, threads: int | None, batch_tokens: int | None
-) -> EngineSettings:
-    values = {"engine": engine, "precision": precision, "threads": threads, "batch_tokens": batch_tokens}
-    return validate(EngineSettings, values)
+def _chosen(model: type[_Settings], given: Mapping[str, Any]) -> _Settings:
+    """Return settings of which each field is a keyword of the same name, if the function has it."""
+    return validate(model, {name: given[name] for name in model.model_fields if name in given})
 
 
 def _systems(systems: Systems) -> tuple[System, ...]:
