@@ -35,59 +35,8 @@ _ONES = (
 )
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _IRREGULAR = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth"}
-
-_TEMPLATE = """\
-# Date demo: translate English dates, spelt in many ways, to ISO dates: the third of May, 1998 -> 1998-05-03.
-# Change a setting and train another run:   dragoman train --output another
-# All settings with their defaults:         dragoman config show dragoman.toml
-extends = "bahdanau2015-desk" # a recurrent network with attention; others: dragoman config presets
-
-[data]
-source = "en"
-target = "zxx" # the code for "no linguistic content": digits only
-
-[[data.train]]
-files = ["corpus/train.src", "corpus/train.tgt"]
-
-[data.validation]
-files = ["corpus/validation.src", "corpus/validation.tgt"]
-
-[[data.test]] # validation and test have no date of the training set
-files = ["corpus/test.src", "corpus/test.tgt"]
-
-[data.cleaning] # rules for sentences that do not suit dates
-min_letters = 0.0 # 1998-05-03 has no letters
-min_script = 0.0
-max_ratio = 20.0 # "the twenty-third of September, nineteen seventy-seven" is far longer than its translation
-numbers = false # 3 and 03 are the same day
-identical = false # 1998/05/03 and 1998-05-03 differ in punctuation only
-max_similarity = 1.0
-
-[tokenizer]
-kind = "character" # translate character by character
-joint = false
-
-[model] # about 260,000 weights
-embedding = 64
-dropout = 0.0
-encoder = { hidden = 128 }
-attention = { hidden = 128 }
-decoder = { hidden = 128, output_hidden = 64 }
-
-[training]
-learning_rate = 3e-3
-schedule = "cosine"
-warmup_updates = 50
-max_updates = 700
-batch_tokens = 1_024
-label_smoothing = 0.0
-validate_every = 25 # often, to show the progress
-validation_sentences = 110
-checkpoint_every = 100
-"""
-
-
 _IRREGULAR |= {"twelve": "twelfth", "twenty": "twentieth", "thirty": "thirtieth"}
+_TEMPLATE = Path(__file__).with_name("demo_template.toml").read_text(encoding="utf-8")
 
 
 def _in_words(number: int) -> str:
