@@ -1,11 +1,14 @@
 """Create a new project: write a commented configuration file for given corpora."""
 
+from __future__ import annotations
+
 import json
 import shlex
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from dragoman.bundle import Bundle
 from dragoman.config import CorpusConfig, DataConfig, load_config, preset_names
@@ -21,71 +24,14 @@ from dragoman.language_codes import check_language, is_same_language, match_lang
 from dragoman.run_files import PROJECT
 from dragoman.text.tokenizers.vocabulary import count_needed_tokens, fitting_size
 
+if TYPE_CHECKING:
+    from jinja2 import Template
+
 _PRESETS = ((15_000, "pairs-5k"), (80_000, "pairs-30k"), (1_500_000, "pairs-200k"))
 
 _CERTAIN, _CERTAIN_TEXTS = 0.8, 20  # minimum share of one other language, and number of texts, to reject a project
 _MAX_LISTED = 300  # characters of a list of languages
 _TOKENS_PER_PAIR, _PASSES, _BATCH_TOKENS = 20, 10, 2048  # of fine-tuning
-
-_TEMPLATE = """\
-# {source} → {target}. Every setting, with its default: dragoman config show {config}
-{base}
-
-[data]
-source = "{source}"
-target = "{target}"
-{directions}{splits}
-# on_bad_line = "skip"      # or "replace"; by default a line that is not valid text stops the preparation
-# max_tokens = 256          # longer pairs are left out of training
-
-[[data.train]]
-files = {train}{format}
-# weight = 2.0              # draw its pairs twice as often
-# Further corpora: another [[data.train]], with files of its own. Globs, .gz, .zst, .xz and URLs are fine.
-{held_out}
-[data.cleaning]
-# language = true           # drop pairs in the wrong language: slow, and worth it for scraped text
-# near_duplicates = true    # drop pairs that are nearly the same as an earlier one
-# max_ratio = 3.0           # how many times longer one side may be
-
-{training}
-"""
-
-_FROM_PRESET = 'extends = "{preset}" # others: dragoman config presets'
-
-_FROM_BUNDLE = """\
-# Fine-tuning: tokenizer and model are those of the bundle.
-[start]
-bundle = {bundle}
-# vocabulary = "extend"     # add tokens for words that the bundle splits into many"""
-
-_FINE_TUNING = """\
-[training]
-precision = "auto"
-learning_rate = 2e-4        # between a tenth and a third of the first training's
-schedule = "inverse-sqrt"
-warmup_updates = 100
-max_updates = {updates}
-batch_tokens = {batch_tokens}
-label_smoothing = 0.1
-validate_every = {every}
-patience = 5                # stop after 5 validations without improvement
-
-# [training.lora]           # train small factors instead of all weights; the learning rate is then 1e-3
-# rank = 16"""
-
-_SHORTER = """\
-# [training]
-# max_updates = {half:<11} # a shorter training; the preset has {all}
-"""
-
-_DEFAULT_TOKENIZER = """\
-# [tokenizer]
-# size = {size:<18} # tokens, as in the preset"""
-
-_FITTING_TOKENIZER = """\
-[tokenizer]
-size = {size} # chosen for the {characters:,} different characters of the training files"""
 
 
 @dataclass(frozen=True)
@@ -158,25 +104,20 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
         if held_out:
             warnings += check_held_out(name, held_out, source, target, language_check=language_check)
     chosen = preset or preset_for(survey.pairs)
-    if bundle is None:
-        updates = load_config(chosen).training.max_updates
-        shorter = _SHORTER.format(half=updates // 2, all=updates).rstrip()
-        base, training = _FROM_PRESET.format(preset=chosen), f"{_tokenizer(chosen, survey)}\n\n{shorter}"
-    else:
-        base, training = _FROM_BUNDLE.format(bundle=_path(str(bundle.path), folder)), _fine_tuning(survey.pairs)
+    values = _preset_values(chosen, survey) if bundle is None else _fine_tuning_values(bundle, survey.pairs, folder)
     folder.mkdir(parents=True, exist_ok=True)
-    text = _TEMPLATE.format(
+    text = _template().render(
+        values,
         source=source,
         target=target,
         config=PROJECT,
-        base=base,
         directions="" if base_data is None else _direction_settings(base_data, (source, target)),
         splits=_splits(survey.pairs, has_validation=bool(validation), has_test=bool(test)),
         train=_listed(train, folder),
-        format=("" if form == "auto" else f'\nformat = "{form}"')
-        + (f"\ncolumns = {json.dumps([*columns], ensure_ascii=False)}" if columns else ""),
-        held_out=_tables(folder, validation, test),
-        training=training,
+        form=form,
+        columns=json.dumps([*columns], ensure_ascii=False) if columns else "",
+        validation=_listed(validation, folder) if validation else "",
+        test=_listed(test, folder) if test else "",
     )
     with atomic_write(path) as draft:
         draft.write_text(text, encoding="utf-8")
@@ -256,10 +197,33 @@ def _language(side: str, code: str | None) -> str:
     return code
 
 
-def _fine_tuning(pairs: int) -> str:
-    """Return the section [training]: about ten passes over the corpus, and twenty validations."""
+def _template() -> Template:
+    from jinja2 import StrictUndefined, Template  # noqa: PLC0415 -- only for a new project
+
+    text = Path(__file__).with_name("project_template.toml.j2").read_text(encoding="utf-8")
+    return Template(text, trim_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined)
+
+
+def _fine_tuning_values(bundle: Bundle, pairs: int, folder: Path) -> dict[str, Any]:
+    """Return the values of a fine-tuning: about ten passes over the corpus."""
     updates = min(max(pairs * _TOKENS_PER_PAIR * _PASSES // _BATCH_TOKENS // 100 * 100, 200), 10_000)
-    return _FINE_TUNING.format(updates=updates, batch_tokens=_BATCH_TOKENS, every=max(updates // 20, 20))
+    return {"bundle": _path(str(bundle.path), folder), "updates": updates, "batch_tokens": _BATCH_TOKENS}
+
+
+def _preset_values(preset: str, survey: CorpusSurvey) -> dict[str, Any]:
+    """Return the values of a preset; `characters` if its tokenizer is too small for those of the corpus."""
+    config = load_config(preset)
+    settings = config.tokenizer
+    needed = count_needed_tokens(survey.characters, settings.character_coverage)
+    size = fitting_size(needed, settings.size)
+    is_usual = settings.kind != "sentencepiece" or not settings.joint or size == settings.size
+    return {
+        "bundle": None,
+        "preset": preset,
+        "updates": config.training.max_updates,
+        "size": settings.size if is_usual else size,
+        "characters": 0 if is_usual else len(survey.characters),
+    }
 
 
 def check_held_out(
@@ -328,16 +292,6 @@ def check_side(
     return f"{problem}; {fix}"
 
 
-def _tokenizer(preset: str, survey: CorpusSurvey) -> str:
-    """Return the section [tokenizer]: with a size if that of the preset is too small for the characters."""
-    settings = load_config(preset).tokenizer
-    needed = count_needed_tokens(survey.characters, settings.character_coverage)
-    size = fitting_size(needed, settings.size)
-    if settings.kind != "sentencepiece" or not settings.joint or size == settings.size:
-        return _DEFAULT_TOKENIZER.format(size=settings.size)
-    return _FITTING_TOKENIZER.format(size=size, characters=len(survey.characters))
-
-
 def _splits(pairs: int, *, has_validation: bool, has_test: bool) -> str:
     lines, some = [], suggested_pairs(pairs)
     origin = "taken from the training pairs" if some else "too few pairs to hold any out"
@@ -351,11 +305,6 @@ def _splits(pairs: int, *, has_validation: bool, has_test: bool) -> str:
 def suggested_pairs(pairs: int) -> int:
     """Return the size of a held-out set: at most 2,000 pairs and a twentieth of all; one if there are four or more."""
     return min(2000, max(pairs // 20, int(pairs >= 4)))
-
-
-def _tables(folder: Path, validation: Sequence[str], test: Sequence[str]) -> str:
-    text = f"\n[data.validation]\nfiles = {_listed(validation, folder)}\n" if validation else ""
-    return text + (f"\n[[data.test]]\nfiles = {_listed(test, folder)}\n" if test else "")
 
 
 def _listed(files: Sequence[str], folder: Path) -> str:
