@@ -198,10 +198,11 @@ def _language(side: str, code: str | None) -> str:
 
 
 def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 -- only for a new project
+    from jinja2 import StrictUndefined, Template  # noqa: PLC0415 -- only for a new project
 
     text = Path(__file__).with_name("project_template.toml.j2").read_text(encoding="utf-8")
-    return Environment(trim_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined).from_string(text)
+    template: Template = Template(text, trim_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined)
+    return template
 
 
 def _fine_tuning_values(bundle: Bundle, pairs: int, folder: Path) -> dict[str, Any]:
