@@ -43,7 +43,7 @@ COMMANDS = {
     "models": "List the stored models; search, remove, verify and update them.",
     "mirror": "Write a folder of models for machines without network, or for a web server.",
     "model": "Summarize a model: modules, parameters, FLOPs and memory.",
-    "config": "Show configurations, presets, the JSON Schema and the reference page.",
+    "config": "Show configurations, presets and the JSON Schema.",
     "doctor": "Report the machine, installed packages, and commands that install missing ones.",
 }
 """Subcommands with the first line of their help."""

@@ -1,11 +1,11 @@
-"""`dragoman config`: print configurations with all defaults, the presets, the JSON Schema and the reference page."""
+"""`dragoman config`: print configurations with all defaults, the presets and the JSON Schema."""
 
 import typer
 
 from dragoman.cli.console import echo, print_json, print_table, report_errors
 from dragoman.cli.options.arguments import AnyConfig, Json, Overrides, any_config
 
-app = typer.Typer(help="Show configurations, presets, the JSON Schema and the reference page.")
+app = typer.Typer(help="Show configurations, presets and the JSON Schema.")
 
 
 @app.command()
@@ -39,11 +39,3 @@ def presets(json: Json = False) -> None:
         print_json(described)
     else:
         print_table(list(described.items()))
-
-
-@app.command()
-def reference() -> None:
-    """Print the reference of commands, options and settings as Markdown."""
-    from dragoman.cli.reference import reference_page
-
-    echo(reference_page(), nl=False)

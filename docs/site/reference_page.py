@@ -1,6 +1,7 @@
 """Write the reference page of commands, options and settings from their declarations."""
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
@@ -16,10 +17,12 @@ from dragoman.config.settings_sources import flag_name, variable
 from dragoman.config.validation_errors import models_in
 from dragoman.server.settings import ServerSettings
 
+PAGE = Path(__file__).resolve().parents[1] / "reference.md"
+
 _HEAD = """# Reference
 
-Commands, options and settings with their defaults. `dragoman config reference` writes this page from the declarations
-in the code; a test compares it with them.
+Commands, options and settings with their defaults. `python docs/site/reference_page.py` writes this page from the
+declarations in the code; a test compares it with them.
 """
 
 
@@ -130,3 +133,7 @@ def _table(head: tuple[str, ...], rows: Iterable[list[str]]) -> list[str]:
         cells = (cell if cell.startswith("`") else cell.replace("|", "\\|") for cell in row)
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, ""]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(reference_page(), encoding="utf-8")
