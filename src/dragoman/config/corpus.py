@@ -168,6 +168,31 @@ class SamplingConfig(Settings):
     """Subword regularisation: sample segmentations at each visit; 0 uses the best one."""
 
 
+class AugmentConfig(Settings):
+    """Changed pairs in training: shares of the draws, at most one change each, another one at every draw."""
+
+    upper: Share = 0.07
+    """Both sides in capitals."""
+    title: Share = 0.05
+    """Both sides with a capital at the beginning of each word."""
+    lower: Share = 0.03
+    """The source in lower case."""
+    typos: Share = 0.05
+    """The source with a typo in one word of five: letters swapped, dropped, doubled, or of a neighbouring key."""
+    punctuation: Share = 0.1
+    """Both sides without the full stop, or the source with two marks at the end."""
+    joined: Share = 0.05
+    """The pair joined with the one to four pairs that follow it in the corpus."""
+    copies: Share = 0.005
+    """A number, date, code, address or emoji instead of the pair, the same on both sides."""
+
+    @model_validator(mode="after")
+    def _leaves_unchanged_pairs(self) -> Self:
+        if (total := sum(self.model_dump().values())) > 0.9:
+            raise ConfigError(f"the shares of data.augment must add up to at most 0.9, got {total:g}; lower some")
+        return self
+
+
 class DataConfig(Settings):
     """Corpora and their preparation."""
 
@@ -204,6 +229,8 @@ class DataConfig(Settings):
     """Repairs of text, and filters of pairs."""
     sampling: SamplingConfig = SamplingConfig()
     """Sampling of prepared pairs in training."""
+    augment: AugmentConfig | None = None
+    """Changed pairs in training; none unless the table is there, with usual shares if it is empty."""
     directions: list[str] | None = None
     """Directions of the model, such as "en:de"; those of the training corpora by default."""
     languages: Annotated[list[Language], Field(min_length=2, max_length=_MAX_LANGUAGES)] | None = None

@@ -16,12 +16,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.data.augmentation import Augmentation
 from dragoman.data.permutation import Permutation, mix_key
 from dragoman.errors import ConfigError, DataError
 
 Rows = NDArray[np.int64]
 
 _DRAWS, _SLOTS, _BATCHES = range(3)  # purpose of a permutation, part of its key
+_SHARE_PRECISION = 10**9
 _NONE = np.empty(0, dtype=np.int64)
 _LEAST_WINDOW = 8192  # an epoch of twice as many pairs has at least two windows, so that its batches vary
 
@@ -79,6 +81,7 @@ class BatchPlan:
         window: int = 65_536,
         temperature: float = 1.0,
         identity: int = 0,
+        augmentation: Augmentation | None = None,
     ) -> None:
         if batch_tokens < 1:
             raise ConfigError(f"batch_tokens must be at least 1, got {batch_tokens}; 4096 is usual")
@@ -92,6 +95,7 @@ class BatchPlan:
         """Number of windows of an epoch; their sizes differ by at most one pair."""
         self._lengths = lengths
         self._identity = identity
+        self.augmentation = augmentation
         self._bounds = np.cumsum([0, *self.shares])
         self._slots = Permutation(self.pairs, (seed, _SLOTS))
         self._draws = [Permutation(max(1, c.rows), (seed, _DRAWS, n)) for n, c in enumerate(self.corpora)]
@@ -101,7 +105,9 @@ class BatchPlan:
         """Hash of everything that determines the batches, except the lengths of the rows."""
         ranges = [(c.first_row, c.rows, share) for c, share in zip(self.corpora, self.shares, strict=True)]
         numbers = (number for numbers in ranges for number in numbers)
-        key = (self.seed, self.batch_tokens, self.windows, self._identity, *numbers)
+        shares = self.augmentation.shares.model_dump().values() if self.augmentation is not None else ()
+        changes = (round(share * _SHARE_PRECISION) for share in shares)
+        key = (self.seed, self.batch_tokens, self.windows, self._identity, *numbers, *changes)
         return int(mix_key(key, 1)[0] >> np.uint64(1))  # 63 bits: it fits a signed integer
 
     def batches(self, start: StreamPosition | None = None) -> Iterator[PlannedBatch]:
@@ -127,12 +133,18 @@ class BatchPlan:
             rows[mine] = corpus.first_row + self._draws[owner].at(draws % corpus.rows, turns=draws // corpus.rows)
         return rows
 
+    def lengths(self, epoch: int, slots: Rows, rows: Rows) -> NDArray[np.int64]:
+        """Return the tokens of both sides of draws, without the end token. Shapes: [n], [n] -> [n, 2]."""
+        if self.augmentation is None:
+            return self._lengths(rows)
+        return self.augmentation.planned_lengths(epoch, slots, rows)
+
     def window(self, epoch: int, window: int) -> tuple[Rows, Rows, list[slice]]:
         """Return slots and rows of a window, ordered by length, and its batches in shuffled order."""
         first, end = (self.pairs * w // self.windows for w in (window, window + 1))
         slots = self._slots.at(np.arange(first, end), turns=epoch)
         rows = self.rows(epoch, slots)
-        lengths = self._lengths(rows) + 1  # with the end token
+        lengths = self.lengths(epoch, slots, rows) + 1  # with the end token
         order = order_by_length(lengths, upwards=epoch + window)
         ends = cut_by_tokens(lengths[order].max(axis=1), self.batch_tokens)
         cuts = [slice(*pair) for pair in pairwise([0, *ends])]

@@ -16,6 +16,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from dragoman.config import Config
+from dragoman.data.augmentation import Augmentation
 from dragoman.data.batch import Batch
 from dragoman.data.batch_plan import BatchPlan, PlannedBatch, StreamPosition
 from dragoman.data.directed_shards import DirectedShards
@@ -77,14 +78,19 @@ class SubwordSampling:
 
 
 class _Fetch(Dataset[Pairs]):
-    """Read the pairs of a planned batch in a worker, and sample segmentations if enabled."""
+    """Read the pairs of a planned batch in a worker, change some, and sample segmentations, if enabled."""
 
-    def __init__(self, shards: Shards | DirectedShards, subword: SubwordSampling | None) -> None:
+    def __init__(
+        self, shards: Shards | DirectedShards, augmentation: Augmentation | None, subword: SubwordSampling | None
+    ) -> None:
         self.shards = shards
+        self.augmentation = augmentation
         self.subword = subword
 
     def __getitem__(self, planned: PlannedBatch) -> Pairs:
         pairs = self.shards.gather(planned.rows)
+        if self.augmentation is not None:
+            pairs = self.augmentation.draw(pairs, planned.epoch, planned.slots, planned.rows)
         if self.subword is not None:
             pairs = self.subword.draw(pairs, planned)
         return self.shards.with_language_tokens(pairs, planned.rows)
@@ -116,7 +122,7 @@ class BatchLoader:
         self.plan = plan
         self.position = start or StreamPosition()
         self._rank, self._world, self._workers = rank, world, workers
-        self._fetch = _Fetch(shards, subword)
+        self._fetch = _Fetch(shards, plan.augmentation, subword)
         self._stream: Generator[Batch, None, None] | None = None
 
     @classmethod

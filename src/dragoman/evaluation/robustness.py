@@ -4,15 +4,15 @@ Random choices depend only on a hash of the sentence, so a sentence is perturbed
 on every machine.
 """
 
-import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dragoman.evaluation.metrics.corpus_scores import corpus_scores
 from dragoman.evaluation.metrics.metadata import is_lower_better
 from dragoman.evaluation.results import Perturbation, Score
 from dragoman.text.characters import SPACELESS, is_spaceless
+from dragoman.text.perturbation import draw_numbers, join_texts, mistyped, upper_case, without_stop
 
 JOINED = 5
 """Sentences joined to one long input."""
@@ -25,11 +25,8 @@ SHARES_NOTE = (
 )
 """Explains the shares of single words below a table."""
 
-_WORDS_PER_TYPO = 5
 _MAX_WORDS, _MAX_CHARACTERS = 5, 10  # of the translation of one word; characters in scripts without spaces
-_TYPED = re.compile(r"[^\W\d_]{3,}")  # words that can get a typo
 _WORD = re.compile(rf"[{SPACELESS}]|[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_STOPS = ".。．।።۔"
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class PerturbedOutput:
 
 
 def _typos(sources: Sequence[str]) -> PerturbedTexts:
-    return _each(sources, _mistyped)
+    return _each(sources, lambda text: mistyped(text, draw_numbers(text)))
 
 
 def _lower(sources: Sequence[str]) -> PerturbedTexts:
@@ -58,14 +55,11 @@ def _lower(sources: Sequence[str]) -> PerturbedTexts:
 
 
 def _upper(sources: Sequence[str]) -> PerturbedTexts:
-    return _each(sources, str.upper)
+    return _each(sources, upper_case)
 
 
 def _without_stop(sources: Sequence[str]) -> PerturbedTexts:
-    return _each(
-        [source.rstrip() for source in sources],  # trailing space alone is not a change
-        lambda text: text.rstrip(_STOPS).rstrip(),
-    )
+    return _each([source.rstrip() for source in sources], without_stop)  # trailing space alone is not a change
 
 
 def _single_words(sources: Sequence[str]) -> PerturbedTexts:
@@ -83,6 +77,9 @@ def _very_long(sources: Sequence[str]) -> PerturbedTexts:
     groups = [tuple(range(first, first + JOINED)) for first in range(0, len(sources) - JOINED + 1, JOINED)]
     return PerturbedTexts(tuple(_joined(sources, group) for group in groups), tuple(groups))
 
+
+_SCORED_AS: dict[str, Callable[[str], str]] = {"upper case": str.lower, "no full stop": without_stop}
+"""What is applied to translations and references before scoring: capitals may be answered in capitals."""
 
 PERTURBATIONS: dict[str, Callable[[Sequence[str]], PerturbedTexts]] = {
     "typos": _typos,
@@ -120,9 +117,10 @@ def score_perturbation(
     sentences, changed = len(references), len(texts.texts)
     if name == SINGLE_WORDS or not changed:
         return Perturbation(name, sentences, changed, (), {}, _shares(outputs) if changed else {})
-    expected = [_joined(references, places) for places in texts.places]
-    before = [_joined(clean, places) for places in texts.places]
-    hypotheses = [output.text for output in outputs]
+    adapt = _SCORED_AS.get(name, str)
+    expected = [adapt(_joined(references, places)) for places in texts.places]
+    before = [adapt(_joined(clean, places)) for places in texts.places]
+    hypotheses = [adapt(output.text) for output in outputs]
     scores, old = (corpus_scores(each, expected, metrics=metrics, language=language) for each in (hypotheses, before))
     drops = {now.metric: _drop(now, then) for now, then in zip(scores, old, strict=True)}
     return Perturbation(name, sentences, changed, scores, drops)
@@ -155,42 +153,4 @@ def _each(sources: Sequence[str], perturb: Callable[[str], str]) -> PerturbedTex
 
 
 def _joined(texts: Sequence[str], places: Sequence[int]) -> str:
-    """Join texts, with spaces unless the script has none."""
-    joined = ""
-    for place in places:
-        text = texts[place].strip()
-        space = "" if not joined or not text or is_spaceless(joined[-1]) else " "
-        joined += space + text
-    return joined
-
-
-def _draws(text: str) -> Iterator[int]:
-    """Yield pseudo-random numbers that depend only on the text."""
-    number = 0
-    while True:
-        data = hashlib.sha256(f"{number}:{text}".encode("utf-8", "surrogatepass")).digest()
-        for first in range(0, len(data), 4):
-            yield int.from_bytes(data[first : first + 4], "big")
-        number += 1
-
-
-def _mistyped(text: str) -> str:
-    words = list(_TYPED.finditer(text))
-    draws = _draws(text)
-    ranks = [(next(draws), place) for place in range(len(words))]
-    chosen = [place for _, place in sorted(ranks)[: -(-len(words) // _WORDS_PER_TYPO)]]
-    for place in sorted(chosen, reverse=True):  # from the end, so that earlier positions stay valid
-        word = words[place]
-        text = text[: word.start()] + _typo(word[0], draws) + text[word.end() :]
-    return text
-
-
-def _typo(word: str, draws: Iterator[int]) -> str:
-    """Return the word with one typo, never in its first letter."""
-    place = 1 + next(draws) % (len(word) - 1)
-    kind = next(draws) % 3
-    if kind == 0 and place + 1 < len(word) and word[place] != word[place + 1]:
-        return word[:place] + word[place + 1] + word[place] + word[place + 2 :]
-    if kind == 1:
-        return word[:place] + word[place + 1 :]
-    return word[:place] + word[place] + word[place:]
+    return join_texts([texts[place] for place in places])

@@ -25,11 +25,13 @@ from dragoman.config import (
     parse_config,
     preset_names,
 )
+from dragoman.config.corpus import AugmentConfig
 from dragoman.config.search import InferenceConfig
 from dragoman.errors import ConfigError
 
 TABLES: list[type[BaseModel]] = [
     AttentionConfig,
+    AugmentConfig,
     CleaningConfig,
     Config,
     CorpusConfig,
@@ -213,7 +215,15 @@ def test_no_setting_can_be_changed_once_it_is_checked(table: type[BaseModel]):
     tables = [config, config.tokenizer, config.training, config.model, load_config("vaswani2017-base").model]
     tables += [config.model.encoder, config.model.decoder, config.model.attention]
     data = DataConfig.model_validate(TRAIN)
-    tables += [data, data.train[0], data.cleaning, data.sampling, StartConfig(bundle="general"), LoraConfig()]
+    tables += [
+        data,
+        data.train[0],
+        data.cleaning,
+        data.sampling,
+        AugmentConfig(),
+        StartConfig(bundle="general"),
+        LoraConfig(),
+    ]
     tables.append(InferenceConfig())
     (one,) = [each for each in tables if type(each) is table]
     name = next(iter(table.model_fields))

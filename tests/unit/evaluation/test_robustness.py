@@ -18,6 +18,7 @@ from dragoman.evaluation.robustness import (
     sample_positions,
     score_perturbation,
 )
+from dragoman.text.perturbation import without_stop
 
 SOURCES = [
     "A man in an orange hat starring at something.",
@@ -95,12 +96,22 @@ def test_the_drop():
     answers = [PerturbedOutput(source) for source in SOURCES[:5]]
     probe = score_perturbation("no full stop", perturbed, answers, clean, references, metrics=("bleu", "chrf", "ter"))
     assert (probe.sentences, probe.changed) == (6, 5)
-    expected = corpus_scores(SOURCES[:5], references[:5], metrics=("bleu", "chrf", "ter"))
+    answers_without_stop = [without_stop(source) for source in SOURCES[:5]]
+    expected = corpus_scores(answers_without_stop, references[:5], metrics=("bleu", "chrf", "ter"))
     assert probe.scores == expected
     assert list(probe.drops) == ["bleu", "chrf++", "ter"]
     assert probe.drops["bleu"] == pytest.approx(100 - expected[0].value)
     assert probe.drops["ter"] == pytest.approx(expected[2].value)  # worse is positive
     assert score_perturbation("typos", perturbed, answers, clean, references, metrics=("bleu",)).shares == {}
+
+
+def test_capitals_may_be_answered_in_capitals():
+    perturbed = PERTURBATIONS["upper case"](["a dog runs on", "a cat sleeps here"])
+    references = ["ein Hund läuft weiter", "eine Katze schläft hier"]
+    answers = [PerturbedOutput(each.upper()) for each in references]
+    assert score_perturbation("upper case", perturbed, answers, references, references, metrics=("bleu",)).drops == {
+        "bleu": pytest.approx(0)
+    }
 
 
 def test_shares_of_single_words():

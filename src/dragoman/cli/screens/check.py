@@ -57,6 +57,7 @@ def _lines(report: CheckReport) -> Iterator[Text]:
         _faults(report),
         _waterfall(report),
         _facts(report),
+        _changes(report),
         _advice(report),
     ]
     return join_sections(sections)
@@ -67,6 +68,13 @@ def _verdict(report: CheckReport, found: Verdict) -> Iterator[Text]:
     yield from wrap_paragraph(visible(found.detail, 1000))
     for problem in report.fatal:
         yield from wrap_paragraph(visible(problem, 1000), bullet="✗ ", style="red")
+
+
+def _changes(report: CheckReport) -> Iterator[Text]:
+    if report.changes:
+        yield Text("changed pairs in training (data.augment)", style="bold")
+    for kind, _, (source, target) in report.changes:
+        yield from wrap_paragraph(f"{visible(source, 300)} → {visible(target, 300)}", bullet=f"  {kind:<12}")
 
 
 def _advice(report: CheckReport) -> Iterator[Text]:

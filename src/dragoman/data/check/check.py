@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from dragoman.config import Config
+from dragoman.data.augmentation import TextPair, changed_examples
 from dragoman.data.check.advice import advise, find_misuse, is_small
 from dragoman.data.check.measure import (
     PairSample,
@@ -25,6 +26,7 @@ from dragoman.data.check.report_types import (
 from dragoman.data.preparation.preparation import Preparation
 from dragoman.data.preparation.tokenizer_stage import LISTED_BY_CHECK
 from dragoman.data.reason_counts import Tally
+from dragoman.data.token_pairs import SIDES
 from dragoman.errors import DragomanError
 from dragoman.reporting.number_format import format_count
 
@@ -33,6 +35,7 @@ PredictCost = Callable[[Config, PairSample, BatchStatistics], TrainingCost]
 
 _SAMPLED_PAIRS = 20_000
 _HELD_OUT_PAIRS = 2_000
+_SHOWN_PAIRS = 100  # among which an example of each change is looked for
 
 
 @dataclass
@@ -43,6 +46,7 @@ class _Found:
     tokens: TokenStatistics | None = None
     batches: BatchStatistics | None = None
     cost: TrainingCost | None = None
+    changes: list[tuple[str, TextPair, TextPair]] = field(default_factory=list)
 
 
 def check(preparation: Preparation, predict_cost: PredictCost | None) -> CheckReport:
@@ -63,7 +67,14 @@ def check(preparation: Preparation, predict_cost: PredictCost | None) -> CheckRe
     results = (found.selection, found.tokens, found.batches, found.cost)
     advice = advise(config, corpora, *results)
     return CheckReport(
-        data.source, data.target, corpora, *results, advice, fatal + last, is_small=is_small(found.selection, config)
+        data.source,
+        data.target,
+        corpora,
+        *results,
+        advice,
+        fatal + last,
+        is_small=is_small(found.selection, config),
+        changes=found.changes,
     )
 
 
@@ -71,6 +82,7 @@ def _measure_all(preparation: Preparation, predict_cost: PredictCost | None, fou
     config = preparation.config
     found.selection = measure_selection(preparation.selected)
     sample = sample_pairs(preparation, _SAMPLED_PAIRS)
+    found.changes = list(changed_examples(preparation.data, sample.frame.select(SIDES).head(_SHOWN_PAIRS).rows()))
     found.tokens = measure_tokens(sample, config, _held_out(preparation))
     found.batches = measure_batches(sample, config)
     if found.batches is not None and predict_cost is not None:

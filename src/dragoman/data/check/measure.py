@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dragoman.config import Config
+from dragoman.data.augmentation import Augmentation
 from dragoman.data.batch_plan import BatchPlan, CorpusRows
 from dragoman.data.check.report_types import BatchStatistics, CorpusReport, SelectionStatistics, TokenStatistics
 from dragoman.data.cleaning.filters.language import language_shares
@@ -184,11 +185,15 @@ def measure_batches(sample: PairSample, config: Config) -> BatchStatistics | Non
         seed=config.training.seed,
         batch_tokens=budget,
         window=config.data.sampling.window,
+        augmentation=Augmentation.of(
+            config, sample.tokenizers, lambda rows: lengths[rows], sample.gather, [len(lengths)]
+        ),
     )
-    planned = [batch.rows for batch in takewhile(lambda batch: batch.epoch == 0, plan.batches())]
-    with_end = lengths + 1
-    longest = np.array([with_end[rows].max(axis=0) for rows in planned])  # [batches, 2]
-    heights = np.array([len(rows) for rows in planned])
+    planned = list(takewhile(lambda batch: batch.epoch == 0, plan.batches()))
+    drawn = [plan.lengths(batch.epoch, batch.slots, batch.rows) + 1 for batch in planned]  # with the end token
+    with_end = np.concatenate(drawn)
+    longest = np.array([each.max(axis=0) for each in drawn])  # [batches, 2]
+    heights = np.array([len(each) for each in drawn])
     cells = float((longest.sum(axis=1) * heights).sum())
     scale = sample.drawn_from / len(lengths)
     return BatchStatistics(

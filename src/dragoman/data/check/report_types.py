@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from dragoman.data.augmentation import TextPair
 from dragoman.data.reason_counts import CorpusSummary, Tally
 from dragoman.data.side_languages import SideLanguage
 from dragoman.data.token_pairs import SIDES
@@ -127,6 +128,8 @@ class CheckReport:
     """Errors that prevent ``dragoman prepare`` or make its result useless, such as swapped sides."""
     is_small: bool = False
     """Whether there are too few pairs for a useful model."""
+    changes: list[tuple[str, TextPair, TextPair]] = field(default_factory=list)
+    """Examples of pairs that training changes (`data.augment`): the kind of change, the pair, and the changed pair."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain values."""

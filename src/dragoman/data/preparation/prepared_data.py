@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from dragoman.bundle.bundle_config import migrate_config
 from dragoman.config import Config, DataConfig
+from dragoman.data.augmentation import Augmentation
 from dragoman.data.batch_plan import BatchPlan, CorpusRows
 from dragoman.data.directed_shards import DirectedShards, DirectionView
 from dragoman.data.readers.streams import is_url, join_names
@@ -163,14 +164,20 @@ class PreparedData:
                 part = None if share is None else share / directions
                 found.append(CorpusRows(corpus["name"], first, corpus["rows"], weight, part))
         sampling = config.data.sampling
+        directed = self.directed(config, split)
+        augmentation = None
+        if split == "train" and config.data.augment is not None:
+            ends = [each.first_row + each.rows for each in found if each.rows]
+            augmentation = Augmentation.of(config, self.tokenizers(), directed.lengths, directed.gather, ends)
         return BatchPlan(
             found,
-            self.directed(config, split).lengths,
+            directed.lengths,
             seed=config.training.seed,
             batch_tokens=config.training.batch_tokens,
             window=sampling.window,
             temperature=sampling.temperature,
             identity=self._identity(sampling.subword_temperature, language_place(config.data)),
+            augmentation=augmentation,
         )
 
     def _identity(self, subword_temperature: float, language_tokens: str | None) -> int:
@@ -246,7 +253,7 @@ def listed_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:
 def settings_of(config: Config) -> dict[str, Any]:
     """Return the settings that prepared data depends on, without those of training only."""
     assert config.data is not None
-    data = config.data.model_dump(exclude={"folder", "sampling", "on_bad_line", "language_tokens"})
+    data = config.data.model_dump(exclude={"folder", "sampling", "augment", "on_bad_line", "language_tokens"})
     data["replaces_bad_bytes"] = config.data.on_bad_line == "replace"
     for corpus in data["train"]:
         corpus.pop("weight")

@@ -1,7 +1,7 @@
 """Batches of prepared data for a configuration."""
 
 from collections import Counter
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from dragoman.config import Config, parse_config
 from dragoman.data.batch import Batch
 from dragoman.data.loader import BatchLoader
 from dragoman.data.preparation.prepared_data import PreparedData
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DataError
 from tests.unit.data.preparation.corpus import config, pairs, write_pairs
 
 
@@ -89,3 +89,40 @@ def test_words_cannot_be_drawn_anew(tmp_path: Path):
 def test_the_validation_set_has_a_plan_too(prepared: PreparedData, settings: Config):
     plan = prepared.plan(settings, "validation")
     assert plan.pairs == 20
+
+
+CHANGES = "data.augment={{upper=0.2, title=0.1, lower=0.1, typos=0.1, punctuation=0.1, joined={joined}, copies=0.05}}"
+
+
+def test_changed_pairs_are_other_ones_in_each_epoch_and_fit_the_batches(prepared: PreparedData, settings: Config):
+    changing = parse_config(settings.model_dump(exclude_none=True), [CHANGES.format(joined=0.2)])
+    with BatchLoader.from_prepared(prepared, changing) as loader:
+        batches = list(takewhile(lambda _: loader.position.epoch < 2, loader))
+    assert all(max(batch.source.numel(), batch.labels.numel()) <= 300 for batch in batches)
+    plain = dict(pairs(500))
+    drawn = [pair for batch in batches for pair in texts(prepared, batch)]
+    changed = [pair for pair in drawn if plain.get(pair[0]) != pair[1]]
+    assert 0.3 * len(drawn) < len(changed) < 0.85 * len(drawn)
+    halves = set(changed[: len(changed) // 2]), set(changed[len(changed) // 2 :])
+    assert len(halves[0] & halves[1]) < len(halves[1]) / 2
+    longest = max(len(source.split()) for source in plain)
+    assert any(len(source.split()) > longest for source, _ in changed), "joined"
+    assert any(source == target for source, target in changed), "copied"
+
+
+def test_changed_pairs_depend_on_neither_workers_nor_an_interruption(prepared: PreparedData, settings: Config):
+    changing = parse_config(settings.model_dump(exclude_none=True), [CHANGES.format(joined=0.2)])
+    with BatchLoader.from_prepared(prepared, changing) as loader:
+        expected = [texts(prepared, batch) for batch in islice(loader, 24)]
+    with BatchLoader.from_prepared(prepared, changing, rank=1, world=2, workers=1) as second:
+        assert [texts(prepared, batch) for batch in islice(second, 6)] == expected[1:12:2]
+    with BatchLoader.from_prepared(prepared, changing) as loader:
+        for _ in islice(loader, 11):
+            pass
+        state = loader.state()
+    with BatchLoader.from_prepared(prepared, changing) as again:
+        again.resume(state)
+        assert [texts(prepared, batch) for batch in islice(again, 13)] == expected[11:]
+    other = parse_config(settings.model_dump(exclude_none=True), [CHANGES.format(joined=0.1)])
+    with BatchLoader.from_prepared(prepared, other) as loader, pytest.raises(DataError, match="plan"):
+        loader.resume(state)
