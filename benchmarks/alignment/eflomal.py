@@ -17,7 +17,7 @@ from benchmarks.alignment.corpus import PAIRS
 from benchmarks.peers.environments import Environment, default_folder, install
 from dragoman.evaluation.alignment.error_rate import AlignmentScores, GoldLinks, Links, score_alignment
 from dragoman.evaluation.alignment.extraction import SYMMETRIZATIONS
-from dragoman.evaluation.alignment.formats import parse_gold_links, parse_links, pharaoh_line
+from dragoman.evaluation.alignment.formats import parse_gold_links, pharaoh_line
 
 # Built from source without isolation: its package does not declare these two build requirements.
 EFLOMAL = Environment(
@@ -47,7 +47,7 @@ def eflomal_links(folder: Path, pair: str, *, keep: Path | None = None) -> dict[
     files = {} if keep is None else kept_files(keep, folder, pair)
     if files and all(path.is_file() for path in files.values()):
         found = {
-            name: parse_links(path.read_text(encoding="utf-8").splitlines(), name=str(path), form="pharaoh")
+            name: _read_links(path.read_text(encoding="utf-8").splitlines(), name=str(path))
             for name, path in files.items()
         }
     else:
@@ -75,6 +75,10 @@ def eflomal_errors(found: Mapping[str, list[Links]], gold: list[GoldLinks]) -> d
     return {name: score_alignment(links, gold) for name, links in found.items()}
 
 
+def _read_links(lines: list[str], *, name: str) -> list[Links]:
+    return [tuple(sorted(each.possible)) for each in parse_gold_links(lines, name=name, form="pharaoh")]
+
+
 def _align(folder: Path, pair: str) -> dict[str, list[Links]]:
     python = install(EFLOMAL, default_folder())
     count = len(gold_of(folder, pair))
@@ -84,7 +88,7 @@ def _align(folder: Path, pair: str) -> dict[str, list[Links]]:
         command: list[str | Path] = [python.parent / "eflomal-align", "-s", source, "-t", target]
         subprocess.run([*command, "-f", files["forward"], "-r", files["reverse"]], check=True)
         return {
-            name: parse_links(path.read_text(encoding="utf-8").splitlines()[-count:], name=name, form="pharaoh")
+            name: _read_links(path.read_text(encoding="utf-8").splitlines()[-count:], name=name)
             for name, path in files.items()
         }
 

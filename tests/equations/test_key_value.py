@@ -9,9 +9,10 @@ import torch
 from hypothesis import assume, given
 from torch import Tensor
 
-from dragoman.config.rnn import RnnConfig, Wiring, legal_wirings
+from dragoman.config.rnn import RnnConfig, Wiring
 from dragoman.models import Encoded
 from testkit.generators import Numbers, Sentences, many_cases
+from testkit.legal_wirings import legal_wirings
 from tests.equations.comparison import assert_close
 from tests.equations.generators_attention import (
     ATTENDING,

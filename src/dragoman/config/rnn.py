@@ -1,6 +1,5 @@
 """Settings of recurrent models, and rules on which decoder type, attention and output layer can be combined."""
 
-from collections.abc import Iterator
 from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
@@ -144,18 +143,6 @@ LEGAL_WIRINGS = (
     Wiring("after", False, "initial", "linear"),
     Wiring("after", True, "initial", "linear"),
 )
-
-
-def legal_wirings() -> Iterator[tuple[Wiring, str | None, str | None, str | None]]:
-    """Yield every legal (wiring, score, alignment, memory); the last three are None if the decoder does not attend."""
-    for wiring in LEGAL_WIRINGS:
-        if wiring.attend == "none":
-            yield wiring, None, None, None
-            continue
-        for alignment in ALIGNMENTS:
-            for score, rules in SCORES.items():
-                for memory in rules.memories if alignment in rules.alignments else ():
-                    yield wiring, score, alignment, memory
 
 
 def check_rnn(config: RnnConfig) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dragoman.config import AttentionConfig, RnnConfig, RnnDecoderConfig, TrainingConfig, parse_config
 from dragoman.config.attention_scores import SCORES
-from dragoman.config.rnn import CellName, Wiring, legal_wirings
+from dragoman.config.rnn import CellName, Wiring
 from dragoman.data.batch import Batch
 from dragoman.errors import CombinationError, ConfigError
 from dragoman.models import Model, build_model
@@ -20,6 +20,7 @@ from dragoman.nn.stateless_noise import Noise
 from dragoman.text import BOS_ID
 from dragoman.training.losses import RewardBaseline
 from dragoman.training.step import objective
+from testkit.legal_wirings import legal_wirings
 
 CELLS: tuple[str, ...] = get_args(CellName)
 SOURCE_VOCAB, TARGET_VOCAB = 9, 8

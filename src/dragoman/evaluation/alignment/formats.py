@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.alignment.error_rate import GoldLinks, Link, Links
+from dragoman.evaluation.alignment.error_rate import GoldLinks, Link
 
 LinkFormat = Literal["pharaoh", "naacl"]
 """Formats of link files.
@@ -71,20 +71,6 @@ def parse_gold_links(
     last = count if count is not None else max(found, default=-1) + 1
     empty: tuple[set[Link], set[Link]] = (set(), set())
     return [GoldLinks(*map(frozenset, found.get(pair, empty))) for pair in range(last)]
-
-
-def parse_links(
-    lines: Sequence[str],
-    *,
-    name: str = "links",
-    form: LinkFormat | None = None,
-    first: int | None = None,
-    lengths: _Lengths | None = None,
-    pairs: int | None = None,
-) -> list[Links]:
-    """Parse lines of links as written by an aligner; possible links count as links. See `parse_gold_links`."""
-    read = parse_gold_links(lines, name=name, form=form, first=first, lengths=lengths, pairs=pairs)
-    return [tuple(sorted(each.possible)) for each in read]
 
 
 def pharaoh_line(links: Iterable[Link] | GoldLinks, *, first: int = 0) -> str:

@@ -10,7 +10,6 @@ import pytest
 
 from dragoman.bundle.weight_shapes import weight_shapes
 from dragoman.config import RnnConfig
-from dragoman.config.rnn import legal_wirings
 from dragoman.engines.onnx.engine import OnnxEngine
 from dragoman.engines.onnx.export import write_graphs
 from dragoman.engines.onnx.graph import recurrent_graphs
@@ -20,6 +19,7 @@ from dragoman.models import Model
 from dragoman.search.decoding_protocol import DecodingState, Numbers, StepOutput
 from dragoman.text import BOS_ID
 from testkit.generators import randomised
+from testkit.legal_wirings import legal_wirings
 from testkit.presets import MODELS, POSITIONS, SOURCE_VOCAB, TARGET_VOCAB, WINDOW, fresh_model, tiny_config
 
 RECURRENT = [
