@@ -114,7 +114,6 @@ class TrainingWorker:
         return replace(trained, bundle=None)
 
     def events(self) -> list[Event]:
-        """Return the events since the last call."""
         return self._events.take()
 
     def stop(self, reason: str) -> None:

@@ -164,7 +164,6 @@ class WorkerPool(Generic[Task, Result]):
             raise ConfigError(f"all workers must have the same {self._messages.same}")
 
     def close(self) -> None:
-        """End the workers at once."""
         for actor in self.actors:
             ray.kill(actor)
 

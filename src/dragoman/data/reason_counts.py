@@ -70,7 +70,6 @@ class Tally:
             kept.append(_cut(example))
 
     def merge(self, later: Tally) -> None:
-        """Add the tally of a later part of the corpus."""
         for reason, count in later.counts.items():
             self.add(reason, count, later.examples.get(reason, ()))
 
@@ -132,7 +131,6 @@ class CorpusSummary:
     histograms: Histogram = field(default_factory=dict)
 
     def merge(self, later: CorpusSummary) -> None:
-        """Add the summary of a later part of the corpus."""
         self.records += later.records
         self.kept += later.kept
         for name in _TALLIES:

@@ -62,7 +62,6 @@ class ShardWriter:
         fsync(self.path.parent)
 
     def discard(self) -> None:
-        """Delete the partial file."""
         try:
             self._writer.close()
         except OSError:  # for instance, the disk is full

@@ -171,7 +171,6 @@ class InlineBuilder:
         self._open.append(len(self._spans) - 1)
 
     def close(self) -> None:
-        """Close the innermost open tag."""
         index = self._open.pop()
         span = self._spans[index]
         self._spans[index] = TagSpan(span.start, self._length, span.tag, span.depth)

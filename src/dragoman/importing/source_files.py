@@ -87,7 +87,6 @@ class SourceFolder:
         return path
 
     def read(self, name: str, *, max_bytes: int = MAX_TEXT_BYTES) -> bytes:
-        """Return the content of a file."""
         return self.file(name, max_bytes=max_bytes).read_bytes()
 
     def read_decompressed(self, name: str, *, max_bytes: int) -> bytes:

@@ -38,7 +38,6 @@ class DirectionMatrix:
         return "" if score is None else f"{format_score(score)}{mark}"
 
     def to_markdown(self) -> str:
-        """Return a table for each system and metric."""
         first = next(iter(self.evaluations.values()))
         parts = []
         for system in first.systems:

@@ -101,7 +101,6 @@ class EvaluatedMember:
 
     @property
     def seed(self) -> int | None:
-        """The seed of a bundle's training."""
         return None if self.bundle is None else self.bundle.config.training.seed
 
     def parameters(self) -> int | None:

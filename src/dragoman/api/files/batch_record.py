@@ -55,7 +55,6 @@ class BatchFile:
         return self._segments
 
     def count(self, segments: int) -> None:
-        """Count segments of the block in progress."""
         with self._lock:
             self._segments += segments
 

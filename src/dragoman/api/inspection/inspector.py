@@ -132,7 +132,6 @@ class _Inspector:
         self.counterfactuals, self.at, self.progress = counterfactuals, at, progress
 
     def given(self, text: str, target: str) -> InspectionResult:
-        """Inspect a given translation."""
         (scored,) = self.translator.score([text], [target], flags=True)
         tokenized = self.target.tokenize(target)
         chunk = self.source.sentence(text)

@@ -57,7 +57,6 @@ class AttentionMaps:
 
     @property
     def heads(self) -> int:
-        """Number of heads per layer."""
         return int(self.weights.shape[1])
 
     def tokens(self, choice: AttentionChoice | None = None) -> NDArray[np.float32]:

@@ -86,7 +86,6 @@ class MarkupTranslation:
 
     @property
     def texts(self) -> list[str]:
-        """Texts to translate in the first round."""
         return [part.source.text for part in self._first]
 
     @property

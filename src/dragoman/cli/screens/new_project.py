@@ -49,7 +49,6 @@ class ProjectAnswers:
 
     @property
     def corpus(self) -> CorpusConfig:
-        """The training files as a corpus of the configuration."""
         return CorpusConfig(files=[*self.train], format=self.form, columns=[*self.columns])
 
 

@@ -132,5 +132,4 @@ class CheckReport:
     """Examples of pairs that training changes (`data.augment`): the kind of change, the pair, and the changed pair."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report as plain values."""
         return asdict(self)

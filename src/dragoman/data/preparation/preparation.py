@@ -135,7 +135,6 @@ class Preparation:
 
     @cached_property
     def selected(self) -> SelectedPairs:
-        """The selected pairs."""
         return select_pairs(
             [cleaned for source, cleaned in self.cleaned if source.role == "train"],
             [(source.role, cleaned) for source, cleaned in self.cleaned if source.role != "train"],

@@ -70,12 +70,10 @@ class SelectedPairs:
 
     @property
     def cleaned(self) -> int:
-        """Number of training pairs after cleaning."""
         return sum(chunk.height for chunk in self.train)
 
     @property
     def records(self) -> int:
-        """Number of training records that were read."""
         return sum(summary.records for summary in self.summaries)
 
     @property
@@ -99,7 +97,6 @@ class SelectedPairs:
 
     @cached_property
     def drops(self) -> Tally:
-        """Dropped training pairs by reason."""
         return Tally.from_json(self.record["drops"])
 
     def sample(

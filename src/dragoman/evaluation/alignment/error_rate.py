@@ -27,7 +27,6 @@ class GoldLinks:
         object.__setattr__(self, "possible", frozenset(self.possible) | self.sure)
 
     def swapped(self) -> GoldLinks:
-        """Return the links with source and target exchanged."""
         return GoldLinks(
             *(frozenset((target, source) for source, target in side) for side in (self.sure, self.possible))
         )

@@ -46,7 +46,6 @@ class ApiKey:
 
     @property
     def is_expired(self) -> bool:
-        """Whether the key is no longer accepted."""
         return self.expires is not None and self.expires <= datetime.now(UTC)
 
     @property

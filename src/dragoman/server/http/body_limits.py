@@ -41,7 +41,6 @@ class BodyBuffer:
 
     @property
     def held(self) -> int:
-        """Number of buffered bytes."""
         return self._held
 
     async def read(self, receive: Receive, limit: int, seconds: float) -> bytes | None:

@@ -102,7 +102,6 @@ class RequestMiddleware:
     """Other processes respond to requests for the same address: routes that store values are rejected."""
 
     def needs_key(self, method: str, path: str) -> bool:
-        """Whether a route needs a key on a server with keys."""
         policy = self.routes.find(method, path)
         return policy is not None and policy.access != "public"
 

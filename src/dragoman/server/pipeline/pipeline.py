@@ -50,7 +50,6 @@ class TranslationPipeline:
         return await self.translate_resolved(await self.check_and_resolve(request), request, reservation)
 
     async def check_and_resolve(self, request: TranslationRequest) -> list[ResolvedText]:
-        """Check the sizes of all texts and resolve their languages."""
         limits = self.settings.limits
         check_texts(request.texts, limits, request.dialect)
         if request.is_html:

@@ -269,7 +269,6 @@ class TranslationService:
         glossary: Glossary | None,
         reservation: Reservation,
     ) -> list[Translation]:
-        """Translate the sentences of the pivot language into the target language."""
         sentences = [pivot_sentences(steps[0].translator, each) for each in first]
         terms = None
         if glossary is not None:

@@ -104,7 +104,6 @@ class DownloadStore:
         return self._documents.get(key)
 
     def close(self) -> None:
-        """Delete all documents."""
         self._documents.clear()
 
     def _make_room(self, size: int, owner: bytes) -> None:

@@ -201,7 +201,6 @@ class Reservation:
         self._count()
 
     def cancel(self) -> None:
-        """Cancel the translation of this request."""
         self.is_cancelled = True
 
     def release(self, *, is_served: bool = False) -> None:

@@ -167,7 +167,6 @@ class SentenceQueue:
         return cancelled
 
     def clear(self) -> list[QueuedSentence]:
-        """Remove and return all sentences."""
         removed = [each for group in self._groups.values() for each in group]
         self._remove(removed)
         return removed

@@ -116,7 +116,6 @@ class TrainingStatus:
 
     @property
     def activity(self) -> str:
-        """What training does now."""
         if self.ended is not None:
             return "Scoring held-out sets"
         return "Training" if self.validating_since is None else "Validating"

@@ -104,7 +104,6 @@ class TsvReader(FileSequence):
         self._languages = source, target
 
     def chunks(self, rows: int) -> Iterator[TsvChunk]:
-        """Split the files into blocks of rows."""
         width = 0
         for block in read_blocks(self._files, rows):
             if block.first_line == 1:
@@ -172,7 +171,6 @@ class CsvReader(FileSequence):
         self._languages = source, target
 
     def chunks(self, rows: int) -> Iterator[CsvChunk]:
-        """Split the files into blocks of rows."""
         delimiter, width, columns, has_header = ",", 0, (1, 2), False
         for block in read_blocks(self._files, rows):
             if block.first_line == 1:

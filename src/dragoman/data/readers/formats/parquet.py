@@ -62,7 +62,6 @@ class ParquetReader(FileSequence):
         self._columns = columns
 
     def chunks(self, rows: int) -> Iterator[ParquetChunk]:
-        """Read the two columns in batches of rows."""
         sizes = [stored_size(name) or 0 for name in self._files]
         for number, name in enumerate(self._files):
             raw, _ = open_raw(name)
