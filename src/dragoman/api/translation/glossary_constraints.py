@@ -21,10 +21,11 @@ MAX_CONSTRAINT_TOKENS = 64
 _STOP = "。"  # written before a term of a script without spaces, so that its first token is not a space
 
 
-def read_glossary(path: Path, bundle: Bundle) -> Glossary:
-    """Read a glossary file for the languages of a model, if it has one direction."""
-    directions = [] if bundle.config.data is None else bundle.config.data.all_directions()
-    return Glossary.from_file(path, languages=directions[0] if len(directions) == 1 else ())
+def read_glossary(path: Path, *bundles: Bundle) -> Glossary:
+    """Read a glossary file for the languages of a model, or of a route, if each model has one direction."""
+    directions = [bundle.config.data.all_directions() for bundle in bundles if bundle.config.data is not None]
+    is_known = len(directions) == len(bundles) and all(len(each) == 1 for each in directions)
+    return Glossary.from_file(path, languages=(directions[0][0][0], directions[-1][0][1]) if is_known else ())
 
 
 class CheckedGlossaries:

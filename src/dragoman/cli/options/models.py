@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dragoman.api.translation.translator import Translator
     from dragoman.config.engine import EngineSettings
     from dragoman.config.search import SearchSettings
+    from dragoman.text.glossary import Glossary
 
 
 def locate_bundle(path: Path) -> Path:
@@ -52,15 +53,39 @@ def open_for_text(
 
     legs = named_bundles(bundle)
     if len(legs) < 2:
-        return open_translator(bundle, ensemble, engine, search, glossary=glossary)
+        terms = None if glossary is None else _read_terms(glossary, [bundle])
+        return open_translator(bundle, ensemble, engine, search, terms=terms)
     languages = engine.source_language or engine.target_language
-    for option, value in (("--ensemble", ensemble), ("--glossary", glossary), ("--source-language", languages)):
+    for option, value in (("--ensemble", ensemble), ("--source-language", languages)):
         if value:
             raise ConfigError(f"{option} is for one model, and {bundle} is a route of two; leave it out")
     from dragoman.api.translation.multi_model.translators import PivotTranslator
 
-    first, second = (open_translator(leg, None, engine, search) for leg in legs)
-    return PivotTranslator(first, second)
+    terms = None if glossary is None else _read_terms(glossary, legs)
+    first = open_translator(legs[0], None, engine, search)
+    second = open_translator(legs[1], None, engine, search, terms=terms)
+    return PivotTranslator(first, second, terms)
+
+
+def _read_terms(path: Path, bundles: Sequence[Path]) -> Glossary:
+    """Read a glossary for a model or a route, and print what it has on stderr."""
+    from dragoman.api.translation.glossary_constraints import read_glossary
+    from dragoman.bundle import Bundle
+    from dragoman.bundle.locate import find_bundle
+    from dragoman.text.glossary import doubtful_copies
+
+    terms = read_glossary(path, *(Bundle.open(find_bundle(each).path) for each in bundles))
+    kept = sum(target is None for target in terms.terms.values())
+    echo(f"terms   {len(terms) - kept:,} with a translation, {kept:,} to keep, from {path}", err=True)
+    if doubtful := doubtful_copies(terms):
+        separator = "comma or a semicolon" if str(path).lower().endswith(".csv") else "tab"
+        more = f" (and {len(doubtful) - 1:,} more such lines)" if len(doubtful) > 1 else ""
+        echo(
+            f"note    {terms.location(doubtful[0])}{doubtful[0]!r} is copied unchanged, because the line has no "
+            f"translation{more}; write a term, a {separator} and its translation",
+            err=True,
+        )
+    return terms
 
 
 def open_translator(
@@ -69,40 +94,21 @@ def open_translator(
     engine: EngineSettings,
     search: SearchSettings | None = None,
     *,
-    glossary: Path | None = None,
+    terms: Glossary | None = None,
 ) -> Translator:
     """Open a model, or several as an ensemble; bundles, engine and new exports are printed on stderr."""
-    from dragoman.api.translation.glossary_constraints import read_glossary
     from dragoman.api.translation.translator import Translator
-    from dragoman.bundle import Bundle
     from dragoman.cli.options.derive import named_as_typed
-    from dragoman.text.glossary import doubtful_copies
 
     first, *others = [locate_bundle(path) for path in (bundle, *(ensemble or ()))]
-    opened: Bundle | Path = first
-    terms = None
-    if glossary is not None:
-        opened = Bundle.open(first)
-        terms = read_glossary(glossary, opened)
     with named_as_typed(*type(engine).model_fields):
-        translators = Translator.open(opened, *others, search=search, glossary=terms, **engine.model_dump())
+        translators = Translator.open(first, *others, search=search, glossary=terms, **engine.model_dump())
         translator = translators.direction()  # a model with several directions needs one
     echo(f"engine  {translator.engine_reason}", err=True)
     own = translator.search_settings
     if "beam" in own.model_fields_set and (search is None or "beam" not in search.model_fields_set):
         beam = own.beam
         echo(f"search  {'greedy' if beam == 1 else f'beam {beam}'}, which the model was made for", err=True)
-    if terms is not None:
-        kept = sum(target is None for target in terms.terms.values())
-        echo(f"terms   {len(terms) - kept:,} with a translation, {kept:,} to keep, from {glossary}", err=True)
-        if doubtful := doubtful_copies(terms):
-            separator = "comma or a semicolon" if str(glossary).lower().endswith(".csv") else "tab"
-            more = f" (and {len(doubtful) - 1:,} more such lines)" if len(doubtful) > 1 else ""
-            echo(
-                f"note    {terms.location(doubtful[0])}{doubtful[0]!r} is copied unchanged, because the line has no "
-                f"translation{more}; write a term, a {separator} and its translation",
-                err=True,
-            )
     members: Sequence[Any] = getattr(translator.engine, "members", (translator.engine,))
     for member in members:
         if getattr(member, "has_new_export", False):  # written without a command of the user

@@ -131,11 +131,17 @@ def test_a_route_translates_lines_documents_and_in_python_alike(route: ModelStor
     assert route.last_used("pt-de") is not None
 
 
-@pytest.mark.parametrize("option", ["--glossary", "--ensemble"])
-def test_options_of_one_model_are_no_options_of_a_route(route: ModelStore, option: str):
-    Path("terms.tsv").write_text("a\tb\n", encoding="utf-8")
-    done = typed("translate", "pt-de", "-", option, "terms.tsv", stdin="a\n")
-    assert done.stderr == f"error: {option} is for one model, and pt-de is a route of two; leave it out\n"
+def test_a_route_translates_the_terms_of_a_glossary(route: ModelStore):
+    Path("terms.tsv").write_text("pt\tde\nd\th\n", encoding="utf-8")
+    done = typed("translate", "pt-de", "-", "--glossary", "terms.tsv", "--beam", "2", stdin="d\n")
+    assert "terms   1 with a translation" in done.stderr
+    assert "h" in done.stdout, "the second model must write it"
+    assert "h" not in typed("translate", "pt-de", "-", "--beam", "2", stdin="d\n").stdout
+
+
+def test_an_ensemble_is_no_option_of_a_route(route: ModelStore):
+    done = typed("translate", "pt-de", "-", "--ensemble", "x", stdin="a\n")
+    assert done.stderr == "error: --ensemble is for one model, and pt-de is a route of two; leave it out\n"
 
 
 def test_a_command_of_one_model_names_those_of_a_route(route: ModelStore):

@@ -28,6 +28,7 @@ from dragoman.engines.directions import in_direction, list_directions
 from dragoman.errors import ConfigError
 from dragoman.language_codes import is_same_language, match_rank
 from dragoman.progress import Progress
+from dragoman.text.glossary import Glossary
 
 _PROGRESS_DELAY = 1.0  # seconds before a notebook shows the progress of a translation
 
@@ -177,6 +178,8 @@ class PivotTranslator(TextTranslator):
 
     first: Translator
     second: Translator
+    glossary: Glossary | None = None
+    """The glossary of calls that name none; the second model needs an engine for required phrases."""
 
     def __post_init__(self) -> None:
         self.languages = self.first.languages[0], self.second.languages[1]
@@ -203,6 +206,8 @@ class PivotTranslator(TextTranslator):
     ) -> Translation | list[Translation]:
         """Translate a text, or each of several; keywords are those of `Translator.translate`."""
         given: dict[str, Any] = {**options}
+        if given.get("glossary") is None:
+            given["glossary"] = self.glossary
         self.direction(given.pop("source", None), given.pop("target", None))
         texts = [text] if isinstance(text, str) else check_texts(text)
         prefix = given.pop("prefix", "")
