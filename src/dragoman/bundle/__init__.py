@@ -4,13 +4,3 @@ from dragoman.bundle.bundle import Bundle, write_bundle
 from dragoman.bundle.model_card import imported_model_card, model_card
 from dragoman.bundle.verified_folder import verify, write_verified
 from dragoman.bundle.weights import refuse_non_finite
-
-__all__ = [
-    "Bundle",
-    "imported_model_card",
-    "model_card",
-    "refuse_non_finite",
-    "verify",
-    "write_bundle",
-    "write_verified",
-]

@@ -10,34 +10,11 @@ if TYPE_CHECKING:
     from dragoman.config.schema import Config, ModelConfig, TokenizerConfig, TransformerConfig
     from dragoman.config.training import LoraConfig, StartConfig, TrainingConfig
 
-__all__ = [
-    "AttentionConfig",
-    "CleaningConfig",
-    "Config",
-    "CorpusConfig",
-    "DataConfig",
-    "LoraConfig",
-    "ModelConfig",
-    "OnBadLine",
-    "RnnConfig",
-    "RnnDecoderConfig",
-    "RnnEncoderConfig",
-    "SamplingConfig",
-    "StartConfig",
-    "TokenizerConfig",
-    "TrainingConfig",
-    "TransformerConfig",
-    "file_schema",
-    "load_config",
-    "parse_config",
-    "preset_names",
-    "to_toml",
-]
-
 _NAMES = {
     "corpus": ("CleaningConfig", "CorpusConfig", "DataConfig", "OnBadLine", "SamplingConfig"),
     "config_file": ("file_schema", "load_config", "parse_config", "preset_names", "to_toml"),
     "rnn": ("AttentionConfig", "RnnConfig", "RnnDecoderConfig", "RnnEncoderConfig"),
+    "schema": ("Config", "ModelConfig", "TokenizerConfig", "TransformerConfig"),
     "training": ("LoraConfig", "StartConfig", "TrainingConfig"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
@@ -45,6 +22,6 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is used: the settings of a command do not need the schema of configurations."""
-    if name not in __all__:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'schema')}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

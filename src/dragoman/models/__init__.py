@@ -2,5 +2,3 @@
 
 from dragoman.models.base import Decoded, Decoder, Encoded, Encoder, Model, Step
 from dragoman.models.build import build_model
-
-__all__ = ["Decoded", "Decoder", "Encoded", "Encoder", "Model", "Step", "build_model"]

@@ -6,18 +6,3 @@ from dragoman.search.dispatch import search
 from dragoman.search.ensemble import ensemble_start
 from dragoman.search.forced_decoding import forced_decode
 from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchTrace, TraceNode
-
-__all__ = [
-    "DecodingState",
-    "Hypothesis",
-    "SearchInput",
-    "SearchMonitor",
-    "SearchSettings",
-    "SearchTrace",
-    "StartDecoding",
-    "StepOutput",
-    "TraceNode",
-    "ensemble_start",
-    "forced_decode",
-    "search",
-]

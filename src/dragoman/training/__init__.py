@@ -3,5 +3,3 @@
 from dragoman.training.losses import RewardBaseline
 from dragoman.training.optimizer import build_optimizer, learning_rate
 from dragoman.training.step import Objective, UpdateResult, objective, train_step
-
-__all__ = ["Objective", "RewardBaseline", "UpdateResult", "build_optimizer", "learning_rate", "objective", "train_step"]

@@ -4,5 +4,3 @@ from dragoman.nn.attention.alignment import Alignment
 from dragoman.nn.attention.memory import Memory
 from dragoman.nn.attention.multihead import MultiHeadAttention
 from dragoman.nn.attention.single_head import Attention
-
-__all__ = ["Alignment", "Attention", "Memory", "MultiHeadAttention"]

@@ -15,31 +15,3 @@ from dragoman.text.tokenizers.prefixed import PrefixedTokenizer, language_token_
 from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer, train_sentencepiece
 from dragoman.text.tokenizers.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
 from dragoman.text.tokenizers.word_and_character import CharacterTokenizer, WordTokenizer, train_characters, train_words
-
-__all__ = [
-    "BOS_ID",
-    "CharacterTokenizer",
-    "EOS_ID",
-    "ImportedTokenizer",
-    "PAD_ID",
-    "PrefixedTokenizer",
-    "SPECIALS",
-    "SentencePieceTokenizer",
-    "TOKENIZERS",
-    "TOKENIZER_FILES",
-    "Tokenizer",
-    "UNK_ID",
-    "Vocabulary",
-    "WordTokenizer",
-    "add_control_tokens",
-    "extend_tokenizer",
-    "language_token_id",
-    "load_tokenizer",
-    "sentencepiece_model",
-    "token_segmenter",
-    "tokenizer_class",
-    "tokenizer_from_bytes",
-    "train_characters",
-    "train_sentencepiece",
-    "train_words",
-]

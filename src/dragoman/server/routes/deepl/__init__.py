@@ -6,8 +6,6 @@ from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.routes.deepl import documents, glossaries, text
 from dragoman.server.routes.deepl.schemas import DEEPL
 
-__all__ = ["DEEPL", "routers"]
-
 
 def routers(pipeline: TranslationPipeline) -> list[APIRouter]:
     """Return all routes of the DeepL API."""
