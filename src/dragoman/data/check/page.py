@@ -19,11 +19,7 @@ from dragoman.data.reason_counts import LENGTH_BINS, RATIO_BINS, Tally
 from dragoman.reporting.histogram import Axis, bar_svg, histogram_svg, linear_bars, log_bars, quantile, waterfall_svg
 from dragoman.reporting.html import render_page
 from dragoman.reporting.number_format import (
-    format_approximate,
-    format_bytes,
-    format_compact,
     format_count,
-    format_duration,
     format_percent,
 )
 from dragoman.reporting.safe_display_text import visible
@@ -49,9 +45,8 @@ def render_check_page(report: CheckReport, *, title: str) -> str:
         waterfall=_waterfall(report),
         lengths=length_charts(report),
         languages=list(_languages(report)),
-        tokens=None if tokens is None else _tokens(report),
         token_charts=[] if tokens is None else token_charts(tokens),
-        training=_training(report),
+        max_unknown=_MAX_UNKNOWN,
         samples=[(heading, _by_count(tally)) for heading, tally in _tallies(report) if tally.counts],
     )
 
@@ -107,56 +102,6 @@ def _languages(report: CheckReport) -> Iterator[tuple[str, str, str, list[str], 
         share = shares.get(expected, 0.0)
         kind = "over" if max(shares.values()) > share else side
         yield corpus.side_name(side), side, expected, detected, bar_svg(share, kind)
-
-
-def _tokens(report: CheckReport) -> dict[str, object]:
-    tokens = report.tokens
-    assert tokens is not None
-    joint = tokens.vocabulary.get("both")
-    rows = [
-        (
-            side,
-            f"{tokens.vocabulary[side]:,}" if joint is None else f"{joint:,} (joint)",
-            f"{per_word:.2f}",
-            format_percent(tokens.unknown.get(side, 0)),
-        )
-        for side, per_word in tokens.per_word.items()
-    ]
-    too_long = f"{tokens.too_long:,} of {format_count(tokens.sampled, 'sampled pair')}"
-    share = format_percent(tokens.too_long, tokens.sampled)
-    return {
-        "kind": tokens.kind,
-        "too_long": f"{too_long} ({share})",
-        "rows": rows,
-        "unknown": tokens.unknown_examples[:_MAX_UNKNOWN],
-    }
-
-
-def _training(report: CheckReport) -> list[list[Tile]]:
-    groups: list[list[Tile]] = []
-    if batches := report.batches:
-        groups.append(
-            [
-                (
-                    "batches per epoch",
-                    f"{batches.batches:,}",
-                    f"{batches.target_tokens:,} target tokens including end tokens",
-                ),
-                ("padding", format_percent(batches.padding), "of all cells of both sides"),
-                ("fill", format_percent(batches.fill), "of the token budget"),
-            ]
-        )
-    if cost := report.cost:
-        updates = f"{format_count(cost.updates, 'update')}, {format_approximate(cost.epochs)} epochs"
-        groups.append(
-            [
-                ("parameters", format_compact(cost.parameters), f"{cost.parameters:,}"),
-                ("memory", format_bytes(cost.memory_bytes), "while training"),
-                ("speed", f"{format_compact(cost.tokens_per_second)}/s", "target tokens"),
-                ("time", format_duration(cost.seconds), updates),
-            ]
-        )
-    return groups
 
 
 def _tallies(report: CheckReport) -> Iterator[tuple[str, Tally]]:
