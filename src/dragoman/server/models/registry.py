@@ -1,7 +1,6 @@
 """Model registry: lazy loading, LRU unloading by memory, hot reload."""
 
 import asyncio
-import contextlib
 import functools
 import logging
 import math
@@ -37,7 +36,8 @@ from dragoman.server.settings import ServerSettings
 
 Result = TypeVar("Result")
 
-_TRIM_DELAY = 2.0  # seconds in which sentences may still use an unloaded model
+_TRIM_INTERVAL = 10.0  # seconds; a trim takes milliseconds
+_TRIMS = 6  # after the last request, which may take a while and keeps its model
 _PROCESS_BYTES = 300 << 20  # of the server without models, and of its requests
 _MODEL_SHARE = 0.75  # of the available memory, without a limit in the settings
 
@@ -58,7 +58,8 @@ class ModelRegistry:
         self._loading: dict[tuple[str, EngineRole], asyncio.Task[Translator]] = {}
         self._reload_lock = asyncio.Lock()
         self._limit = settings.memory_bytes or _default_limit()
-        self._unloading: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._trims_due = 0
 
     async def open(self, bundles: Mapping[str, Path], *, load_all: bool = False) -> None:
         """Open all bundles, and load the first models, or all one after the other; raises if one of them is invalid.
@@ -77,14 +78,13 @@ class ModelRegistry:
                 await self._load(model, "default")
             else:
                 self._report(model)
+        self._tasks.append(asyncio.create_task(self._trim()))
         if self._settings.unload_idle:
-            self._unloading = asyncio.create_task(self._unload_idle(self._settings.unload_idle))
+            self._tasks.append(asyncio.create_task(self._unload_idle(self._settings.unload_idle)))
 
     def close(self) -> None:
         """Unload all models."""
-        if self._unloading is not None:
-            self._unloading.cancel()
-        for task in self._loading.values():
+        for task in (*self._tasks, *self._loading.values()):
             task.cancel()
         self._loader.shutdown(wait=False, cancel_futures=True)
         for model in self.models.values():
@@ -131,6 +131,7 @@ class ModelRegistry:
         if role == "inspection":
             opened = model.translators.items()
             role = next((each for each, found in opened if isinstance(found.engine, AttentionEngine)), role)
+        self._trims_due = _TRIMS
         if role not in model.translators:
             return await self._wait_loaded(model, role)
         model.last_used[role] = time.monotonic()
@@ -160,7 +161,7 @@ class ModelRegistry:
                 for name in removed:
                     del self.models[name]
                     self._metrics.set_model(name, "removed", 0)
-                    self._trim_later()
+                    self._trims_due = _TRIMS
             else:
                 removed = []
             self.models = {name: self.models[name] for name in (*paths, *self.models) if name in self.models}
@@ -199,7 +200,7 @@ class ModelRegistry:
         model.path = path
         model.translators, model.last_used = fresh, dict.fromkeys(fresh, time.monotonic())
         self._free_memory(0, keep=model)  # the new bundle may be larger
-        self._trim_later()
+        self._trims_due = _TRIMS
         self._report(model)
         self._metrics.count_reload(model.name, True)
         _log.info("%s has a new bundle, %s", model.name, bundle.digest[:12])
@@ -325,17 +326,17 @@ class ModelRegistry:
         del model.translators[role]
         if not model.translators:
             free_parsed(model.bundle)
-        self._trim_later()
+        self._trims_due = _TRIMS
         _log.info("%s is unloaded (%s)", model.name, role)
         self._report(model)
 
-    def _trim_later(self) -> None:
-        """Trim the heap when running sentences should no longer use an unloaded model."""
-        asyncio.get_running_loop().call_later(_TRIM_DELAY, self._trim)
-
-    def _trim(self) -> None:
-        with contextlib.suppress(RuntimeError):  # closed meanwhile
-            self._loader.submit(trim_heap)
+    async def _trim(self) -> None:
+        """Return freed memory while models are used, and afterwards: glibc keeps the most that requests ever took."""
+        while True:
+            await asyncio.sleep(_TRIM_INTERVAL)
+            if self._trims_due:
+                self._trims_due -= 1
+                await self._in_loader(trim_heap)
 
     def _report(self, model: ServedModel) -> None:
         self._metrics.set_model(model.name, model.state, model.size)

@@ -209,6 +209,24 @@ def test_a_model_that_is_not_used_is_unloaded_and_its_memory_freed(bundle: Path)
     run(test, {"m": bundle}, unload_idle=0.05)
 
 
+def test_memory_that_requests_freed_is_returned_to_the_system(bundle: Path, monkeypatch: pytest.MonkeyPatch):
+    trims: list[int] = []
+    monkeypatch.setattr(fleet_module, "_TRIM_INTERVAL", 0.01)
+    monkeypatch.setattr(fleet_module, "trim_heap", lambda: trims.append(1))
+
+    async def test(fleet: ModelRegistry) -> None:
+        await asyncio.sleep(0.1)
+        assert not trims
+        await fleet.get("m")
+        async with asyncio.timeout(60):
+            while len(trims) < fleet_module._TRIMS:
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        assert len(trims) == fleet_module._TRIMS
+
+    run(test, {"m": bundle})
+
+
 def test_without_a_setting_most_of_the_available_memory_is_the_limit(bundle: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(fleet_module, "available_memory", lambda: 300 << 20)
 
