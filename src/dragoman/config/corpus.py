@@ -183,6 +183,9 @@ class AugmentConfig(Settings):
     """Both sides without the full stop, or the source with two marks at the end."""
     joined: Share = 0.05
     """The pair joined with the one to four pairs that follow it in the corpus."""
+    words: Share = 0.03
+    """One to three successive words of the pair with their translations instead of it, where a word of the corpus has
+    a usual translation."""
     copies: Share = 0.005
     """A number, date, code, address or emoji instead of the pair, the same on both sides."""
 

@@ -1,8 +1,12 @@
 """Change pairs when they are drawn for training: a pure function of the seed, the epoch and the slot."""
 
+import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise, product
 from typing import Self, TypeVar
 
 import numpy as np
@@ -15,6 +19,7 @@ from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.text import Tokenizer
 from dragoman.text.perturbation import (
     STOPS,
+    WORD,
     draw_numbers,
     join_texts,
     mistyped,
@@ -30,9 +35,55 @@ TokenPair = tuple[NDArray[np.integer], NDArray[np.integer]]
 Side = TypeVar("Side")
 
 _MOST_JOINED = 5
+_MOST_WORDS = 3  # of a phrase
+_SHOWN_PAIRS = 100  # among which an example of each change is looked for
+_LEXICON_PAIRS = 20_000  # of all corpora, each with the same part
+_LEAST_COUNT, _LEAST_DICE = 5, 0.4  # of two words: their common pairs, and 1 if none has one of them alone
 
 
-def _change(kind: str, pairs: Sequence[TextPair], draws: Iterator[int], languages: Direction) -> TextPair:
+def word_translations(pairs: Iterable[TextPair]) -> dict[str, str]:
+    """Return words and their translations: each of two words is most often in the same pairs as the other (Dice)."""
+    counts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+    both: Counter[tuple[str, ...]] = Counter()
+    for pair in pairs:
+        words = [set(WORD.findall(text)) for text in pair]
+        for count, found in zip(counts, words, strict=True):
+            count.update(found)
+        both.update(product(*words))
+    best: tuple[dict[str, tuple[float, str]], dict[str, tuple[float, str]]] = {}, {}
+    for (source, target), together in both.items():
+        dice = 2 * together / (counts[0][source] + counts[1][target])
+        if together >= _LEAST_COUNT and dice >= _LEAST_DICE:
+            best[0][source] = max(best[0].get(source, (0.0, "")), (dice, target))
+            best[1][target] = max(best[1].get(target, (0.0, "")), (dice, source))
+    return {source: target for source, (_, target) in best[0].items() if best[1][target][1] == source}
+
+
+def _phrase(pair: TextPair, draws: Iterator[int], lexicon: Mapping[str, str]) -> TextPair:
+    """Return one to three successive words with a translation each, which succeed each other too; or the pair."""
+    found: dict[str, re.Match[str]] = {word[0]: word for word in WORD.finditer(pair[1])}
+    links = [(word, found.get(lexicon.get(word[0], ""))) for word in WORD.finditer(pair[0])]
+    starts = [place for place, (_, other) in enumerate(links) if other is not None]
+    if not starts:
+        return pair
+    first = starts[next(draws) % len(starts)]
+    chosen: list[tuple[re.Match[str], re.Match[str]]] = []
+    for word, other in links[first : first + 1 + next(draws) % _MOST_WORDS]:
+        if other is None or (chosen and not _follow(pair, chosen[-1], (word, other))):
+            break
+        chosen.append((word, other))
+    source, target = (text[chosen[0][side].start() : chosen[-1][side].end()] for side, text in enumerate(pair))
+    return source, target
+
+
+def _follow(pair: TextPair, before: Sequence[re.Match[str]], after: Sequence[re.Match[str]]) -> bool:
+    """Return whether only a space is between two words, on both sides."""
+    return all(text[one.end() : other.start()] == " " for text, one, other in zip(pair, before, after, strict=True))
+
+
+def _change(
+    kind: str, pairs: Sequence[TextPair], draws: Iterator[int], languages: Direction, lexicon: Mapping[str, str]
+) -> TextPair:
     """Return the first pair with a change, or all joined; it may be the same pair, as in a script without cases."""
     source, target = pairs[0]
     match kind:
@@ -50,6 +101,8 @@ def _change(kind: str, pairs: Sequence[TextPair], draws: Iterator[int], language
             source, target = without_stop(source), without_stop(target)
         case "joined":
             source, target = (join_texts(side) for side in zip(*pairs, strict=True))
+        case "words":
+            source, target = _phrase(pairs[0], draws, lexicon)
         case _:
             source = target = untranslatable(draws)
     return source, target
@@ -57,10 +110,11 @@ def _change(kind: str, pairs: Sequence[TextPair], draws: Iterator[int], language
 
 def changed_examples(config: DataConfig, pairs: Sequence[TextPair]) -> Iterator[tuple[str, TextPair, TextPair]]:
     """Yield kinds of changes, each with a pair before and after it."""
+    lexicon = word_translations(pairs) if config.augment is not None and config.augment.words else {}
     for kind, share in config.augment or ():
-        for number, pair in enumerate(pairs if share else ()):
-            languages = config.source, config.target
-            made = _change(kind, pairs[number : number + 2], draw_numbers(f"{config.seed} {number}"), languages)
+        for number, pair in enumerate(pairs[:_SHOWN_PAIRS] if share else ()):
+            languages, draws = (config.source, config.target), draw_numbers(f"{config.seed} {number}")
+            made = _change(kind, pairs[number : number + 2], draws, languages, lexicon)
             if made != pair:
                 yield kind, pair, made
                 break
@@ -144,12 +198,20 @@ class Augmentation:
                 continue
             texts = [self._text(pair) for pair in read]
             draws = draw_numbers(f"{self.seed} {epoch} {slots[place]}")
-            made = _change(names[number], texts, draws, self.languages)
+            lexicon = self._lexicons[bisect_right(self.ends, rows[place])] if names[number] == "words" else {}
+            made = _change(names[number], texts, draws, self.languages, lexicon)
             tokens = [tokenizer.encode(text) for tokenizer, text in self._with_tokenizers(made)]
             gained = np.array([len(own) - len(old) for own, old in zip(tokens, known[place], strict=True)])
             is_known = all(own and tokenizer.unk_id not in own for tokenizer, own in self._with_tokenizers(tokens))
             if is_known and (before[place] + gained).max() <= self.max_tokens:
                 yield place, gained, tokens
+
+    @cached_property
+    def _lexicons(self) -> list[dict[str, str]]:
+        """The translations of words in the first pairs of each corpus."""
+        most = _LEXICON_PAIRS // len(self.ends)
+        ranges = [np.arange(first, min(end, first + most)) for first, end in pairwise((0, *self.ends))]
+        return [word_translations(map(self._text, _split(self.gather(rows)))) for rows in ranges]
 
     def _following(self, row: int, draw: int) -> Rows:
         """Return the rows of the pairs to join with a row: one to four of the same corpus."""

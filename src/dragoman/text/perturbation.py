@@ -11,7 +11,7 @@ STOPS = ".。．।።۔"
 _DOTTED = {"tr", "az"}  # languages whose i is İ in capitals
 _WORDS_PER_TYPO = 5
 _TYPED = re.compile(rf"[^\W\d_{SPACELESS}]{{3,}}")  # words that can get a typo
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+WORD = re.compile(rf"[^\W\d_{SPACELESS}]+(?:['’-][^\W\d_{SPACELESS}]+)*")
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEIGHBOURS = {key: row[max(0, n - 1) : n] + row[n + 1 : n + 2] for row in _KEYS for n, key in enumerate(row)}
 
@@ -33,7 +33,7 @@ def upper_case(text: str, language: str = "") -> str:
 
 def title_case(text: str, language: str = "") -> str:
     """Return the text with a capital at the beginning of each word."""
-    return _WORD.sub(lambda word: upper_case(word[0][0], language) + word[0][1:], text)
+    return WORD.sub(lambda word: upper_case(word[0][0], language) + word[0][1:], text)
 
 
 def without_stop(text: str) -> str:

@@ -35,7 +35,6 @@ PredictCost = Callable[[Config, PairSample, BatchStatistics], TrainingCost]
 
 _SAMPLED_PAIRS = 20_000
 _HELD_OUT_PAIRS = 2_000
-_SHOWN_PAIRS = 100  # among which an example of each change is looked for
 
 
 @dataclass
@@ -82,7 +81,7 @@ def _measure_all(preparation: Preparation, predict_cost: PredictCost | None, fou
     config = preparation.config
     found.selection = measure_selection(preparation.selected)
     sample = sample_pairs(preparation, _SAMPLED_PAIRS)
-    found.changes = list(changed_examples(preparation.data, sample.frame.select(SIDES).head(_SHOWN_PAIRS).rows()))
+    found.changes = list(changed_examples(preparation.data, sample.frame.select(SIDES).rows()))
     found.tokens = measure_tokens(sample, config, _held_out(preparation))
     found.batches = measure_batches(sample, config)
     if found.batches is not None and predict_cost is not None:

@@ -13,7 +13,7 @@ from dragoman.data.batch import Batch
 from dragoman.data.loader import BatchLoader
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.errors import ConfigError, DataError
-from tests.unit.data.preparation.corpus import config, pairs, write_pairs
+from tests.unit.data.preparation.corpus import GERMAN, config, pairs, write_pairs
 
 
 @pytest.fixture
@@ -91,7 +91,10 @@ def test_the_validation_set_has_a_plan_too(prepared: PreparedData, settings: Con
     assert plan.pairs == 20
 
 
-CHANGES = "data.augment={{upper=0.2, title=0.1, lower=0.1, typos=0.1, punctuation=0.1, joined={joined}, copies=0.05}}"
+CHANGES = (
+    "data.augment={{upper=0.2, title=0.1, lower=0.1, typos=0.1, punctuation=0.05, joined={joined}, words=0.05, "
+    "copies=0.05}}"
+)
 
 
 def test_changed_pairs_are_other_ones_in_each_epoch_and_fit_the_batches(prepared: PreparedData, settings: Config):
@@ -108,6 +111,7 @@ def test_changed_pairs_are_other_ones_in_each_epoch_and_fit_the_batches(prepared
     longest = max(len(source.split()) for source in plain)
     assert any(len(source.split()) > longest for source, _ in changed), "joined"
     assert any(source == target for source, target in changed), "copied"
+    assert {GERMAN[source] for source, target in changed if GERMAN.get(source) == target}, "words"
 
 
 def test_changed_pairs_depend_on_neither_workers_nor_an_interruption(prepared: PreparedData, settings: Config):
