@@ -26,10 +26,14 @@ _BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG])(I?)B", re.IGNORECASE)
 
 
 def _bytes(value: Any) -> Any:
-    """Convert 2 GiB or 500 MB to a number; validation rejects other texts."""
-    found = _BYTES.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None:
+    """Convert 2 GiB or 500 MB to a number."""
+    if not isinstance(value, str):
         return value
+    if value.strip().isdecimal():
+        return int(value)
+    found = _BYTES.fullmatch(value.strip())
+    if found is None:
+        raise PydanticCustomError("size", "Input should be a number of bytes, or a size such as 500 MB or 2 GiB")
     return round(float(found[1]) * (1024 if found[3] else 1000) ** (1 + "KMG".index(found[2].upper())))
 
 

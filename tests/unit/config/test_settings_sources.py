@@ -64,14 +64,17 @@ def test_variables_are_read_by_their_type():
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("2 GiB", 2 << 30), ("1.5gib", 3 << 29), ("500 MB", 500_000_000), ("64KiB", 65536)]
+    ("text", "number"),
+    [("2 GiB", 2 << 30), ("1.5gib", 3 << 29), ("500 MB", 500_000_000), ("64KiB", 65536), ("5000", 5000)],
 )
 def test_sizes_may_have_a_unit(text: str, number: int, tmp_path: Path):
     file = tmp_path / "serve.toml"
     file.write_text(f'memory_bytes = "{text}"\n', encoding="utf-8")
     for settings, _ in (load({}, {}, file), load({"memory_bytes": text}, {}, None)):
         assert settings.memory_bytes == number
-    with pytest.raises(ConfigError, match="--memory-bytes must be"):
+    with pytest.raises(
+        ConfigError, match="--memory-bytes must be a number of bytes, or a size such as 500 MB or 2 GiB"
+    ):
         load({"memory_bytes": f"{text} of it"}, {}, None)
 
 

@@ -340,7 +340,7 @@ def _check(named: Mapping[str, Path], settings: ServerSettings) -> None:
 
     models, keys = open_models(named, settings)
     for model in models:
-        echo(_model_line(model), err=True)
+        echo(_model_line(model, unloaded="opened, and unloaded to stay within the memory limit"), err=True)
     if keys is not None:
         echo(f"keys    {keys} in {settings.keys}", err=True)
     echo(f"check   {format_count(len(models), 'model')} opened and translated a sentence", err=True)
@@ -419,9 +419,9 @@ def _url_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _model_line(model: ModelInfo) -> str:
+def _model_line(model: ModelInfo, *, unloaded: str = "opened at its first request") -> str:
     engine = model.why or " ".join(word for word in (model.engine, model.precision) if word)
-    state = "opened at its first request" if model.state == "unloaded" else f"{model.state}, {engine}"
+    state = unloaded if model.state == "unloaded" else f"{model.state}, {engine}"
     return f"model   {model.name}: {_listed(model.all_directions())}, {state}"
 
 

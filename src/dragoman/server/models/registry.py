@@ -1,11 +1,12 @@
 """Model registry: lazy loading, LRU unloading by memory, hot reload."""
 
 import asyncio
+import contextlib
 import functools
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -38,6 +39,7 @@ Result = TypeVar("Result")
 
 _TRIM_INTERVAL = 10.0  # seconds; a trim takes milliseconds
 _TRIMS = 6  # after the last request, which may take a while and keeps its model
+_POLL_USED = 1.0  # seconds until a model that a long request uses may be idle
 _PROCESS_BYTES = 300 << 20  # of the server without models, and of its requests
 _MODEL_SHARE = 0.75  # of the available memory, without a limit in the settings
 
@@ -137,6 +139,20 @@ class ModelRegistry:
         model.last_used[role] = time.monotonic()
         return model.translators[role]
 
+    @contextlib.contextmanager
+    def in_use(self, name: str, translator: Translator) -> Iterator[None]:
+        """Count a translator as in use: it is not idle, and others are unloaded before it."""
+        model = self.models.get(name)  # None: removed meanwhile
+        users = [] if model is None else [(model, role) for role in model.roles(translator)]
+        for each, role in users:
+            each.users[role] += 1
+        try:
+            yield
+        finally:
+            for each, role in users:
+                each.users[role] -= 1
+                each.last_used[role] = time.monotonic()
+
     async def reload(self, bundles: Mapping[str, Path] | None = None) -> ReloadResult:
         """Check every bundle; a new one is opened, warmed up, and replaces the old one.
 
@@ -174,6 +190,8 @@ class ModelRegistry:
         model = ServedModel(name, path, bundle, found)
         if self._fits(model):
             await self._load(model, "default")
+        else:
+            free_parsed(bundle)
         self.models[name] = model
         return True
 
@@ -185,7 +203,8 @@ class ModelRegistry:
                 return False
             bundle, found = await self._in_loader(lambda: open_bundle(path, verify_again=True))
             if bundle.digest == model.bundle.digest:
-                model.fingerprint, model.path = found, path
+                free_parsed(bundle)
+                model.adopt(bundle, found, path)
                 return False
             fresh: dict[EngineRole, Translator] = {}
             if "default" in model.translators:
@@ -196,8 +215,10 @@ class ModelRegistry:
                 self._metrics.count_reload(model.name, False)
             model.rejected_fingerprint = found
             raise
-        model.bundle, model.fingerprint, model.rejected_fingerprint, model.failure = bundle, found, "", ""
-        model.path = path
+        if not fresh:
+            free_parsed(bundle)
+        model.adopt(bundle, found, path)
+        model.rejected_fingerprint, model.has_failed = "", False
         model.translators, model.last_used = fresh, dict.fromkeys(fresh, time.monotonic())
         self._free_memory(0, keep=model)  # the new bundle may be larger
         self._trims_due = _TRIMS
@@ -259,9 +280,8 @@ class ModelRegistry:
             bundle = model.bundle
             self._free_memory(model.planned_size if role == "default" else planned_bytes(bundle), keep=model)
             translator = await self._open(bundle, role)
-        except Exception as error:
-            if role == "default":
-                model.failure = str(error)
+        except Exception:
+            model.has_failed |= role == "default"
             raise
         finally:
             if role == "default":
@@ -269,7 +289,7 @@ class ModelRegistry:
             self._report(model)
         if model.bundle.digest == bundle.digest:
             model.translators[role], model.last_used[role] = translator, time.monotonic()
-            model.failure = "" if role == "default" else model.failure
+            model.has_failed &= role != "default"
             self._free_memory(0, keep=model)
         self._report(model)
         return translator
@@ -282,7 +302,7 @@ class ModelRegistry:
         if is_new or not model.is_checked:
             bundle, found = await self._in_loader(lambda: open_bundle(model.path, verify_again=is_new))
             is_other = bundle.digest != model.bundle.digest
-            model.bundle, model.fingerprint, model.is_checked = bundle, found, True
+            model.adopt(bundle, found, model.path)
             if is_other:
                 self._update_routes()
 
@@ -305,7 +325,8 @@ class ModelRegistry:
         if limit is None:
             return
         others = [(model.last_used[role], model, role) for model in self.models.values() for role in model.translators]
-        for _, model, role in sorted((each for each in others if each[1] is not keep), key=lambda each: each[0]):
+        others.sort(key=lambda each: (each[1].users[each[2]] > 0, each[0]))
+        for _, model, role in [each for each in others if each[1] is not keep]:
             if self._used_bytes() + needed <= limit:
                 return
             self._unload(model, role)
@@ -316,10 +337,11 @@ class ModelRegistry:
             now, next_time = time.monotonic(), math.inf
             for model in self.models.values():
                 for role in list(model.translators):
-                    if (end := model.last_used[role] + seconds) <= now:
-                        self._unload(model, role)
+                    end = model.last_used[role] + seconds
+                    if end > now or model.users[role]:
+                        next_time = min(next_time, max(end, now + _POLL_USED))
                     else:
-                        next_time = min(next_time, end)
+                        self._unload(model, role)
             await asyncio.sleep(min(seconds, next_time - now))
 
     def _unload(self, model: ServedModel, role: EngineRole) -> None:

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import logging
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -30,6 +31,7 @@ _BUNDLE_RATIO = 2.2  # the same relative to the files of a bundle, before the si
 _TORCH_RATIOS = {"float32": 1.05, "bfloat16": 0.55}  # relative to the weights in float32
 _FLOAT_BYTES = 4
 _log = logging.getLogger(__name__)
+_FAILED = "it could not be loaded; the log of the server has the cause"
 _IMPORTED = "Imported from "
 _WARM_UP = "Hello, world."
 
@@ -47,7 +49,9 @@ class ServedModel:
     translators: dict[EngineRole, Translator] = field(default_factory=dict)
     last_used: dict[EngineRole, float] = field(default_factory=dict)
     is_loading: bool = False
-    failure: str = ""
+    users: Counter[EngineRole] = field(default_factory=Counter)
+    """Numbers of requests that use a translator now."""
+    has_failed: bool = False
     rejected_fingerprint: str = ""
     """Fingerprint of a new bundle that could not be loaded."""
     _known_size: tuple[str, int] = ("", 0)
@@ -81,7 +85,15 @@ class ServedModel:
             return "ready"
         if self.is_loading:
             return "loading"
-        return "failed" if self.failure else "unloaded"
+        return "failed" if self.has_failed else "unloaded"
+
+    def adopt(self, bundle: Bundle, found: str, path: Path) -> None:
+        """Use a verified bundle; `found` is its fingerprint."""
+        self.bundle, self.fingerprint, self.path, self.is_checked = bundle, found, path, True
+
+    def roles(self, translator: Translator) -> list[EngineRole]:
+        """Return the roles of an open translator, or of one of its directions."""
+        return [role for role, each in self.translators.items() if each.shared_engine is translator.shared_engine]
 
     def info(self) -> ModelInfo:
         """Return the public description; an unloaded model has the engine of its last translator."""
@@ -101,7 +113,7 @@ class ServedModel:
             engine=engine,
             precision=precision,
             bytes=self.size,
-            why=self.failure or reason,
+            why=_FAILED if self.has_failed else reason,
             supports_glossary=_supports_phrases(architecture(self.bundle.config.model)),
             supports_inspection=supports_inspection(),
             licence=licence,

@@ -136,12 +136,16 @@ class TranslationService:
 
     async def open_pair(self, request: TranslationRequest, reservation: Reservation) -> OpenPair:
         """Find the route of a request, and load its models."""
-        route = find_route(self._registry.routes, request.source, request.target, request.model)
+        known = self._registry.routes
+        route = find_route(known, request.source, request.target, request.model)
         names, translators = route.models[0], []
         for number, (name, direction) in enumerate(zip(names, route.directions(), strict=True)):
             options = step_options(request.options, is_first=number == 0, is_last=number == len(names) - 1)
             loading = self._registry.get_capable(name, options.search, phrases=False)
-            translators.append(in_direction(await self._before_deadline(loading, reservation), direction))
+            opened = await self._before_deadline(loading, reservation)
+            if self._registry.routes is not known:  # the model on disk has other languages, or was reloaded
+                return await self.open_pair(request, reservation)
+            translators.append(in_direction(opened, direction))
         return OpenPair(route, tuple(translators))
 
     async def translate_pair(
@@ -193,7 +197,8 @@ class TranslationService:
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Inspect the translation of one sentence, or a given one; returns JSON values and the model's name."""
         (text,) = request.texts
-        route = find_route(self._registry.routes, request.source, request.target, request.model)
+        known = self._registry.routes
+        route = find_route(known, request.source, request.target, request.model)
         if route.via is not None:
             raise RequestError(
                 f"{route.source} to {route.target} is translated by two models, through {route.via}; inspect one of "
@@ -202,6 +207,8 @@ class TranslationService:
             )
         names = route.models[0]
         opened = await self._before_deadline(self._registry.get(names[0], "inspection"), reservation)
+        if self._registry.routes is not known:
+            return await self.inspect(request, reservation, translation=translation, counterfactuals=counterfactuals)
         translator = in_direction(opened, (route.source, route.target))
         # Each token of a given translation is a step with its own attention weights and candidates.
         texts = [text] if translation is None else [text, translation]
@@ -224,7 +231,8 @@ class TranslationService:
 
         loop = asyncio.get_running_loop()
         try:
-            value = await self._before_deadline(loop.run_in_executor(self._inspect_pool, run), reservation)
+            with self._registry.in_use(names[0], translator):
+                value = await self._before_deadline(loop.run_in_executor(self._inspect_pool, run), reservation)
         finally:
             abandoned.set()
         return value, names
@@ -336,7 +344,8 @@ class TranslationService:
     async def _run(
         self, step: _Step, prepared: Sequence[PreparedText], reservation: Reservation, stream: TextStream | None = None
     ) -> None:
-        await self._batcher.run(step.translator, prepared, reservation, model=step.model, stream=stream)
+        with self._registry.in_use(step.model, step.translator):
+            await self._batcher.run(step.translator, prepared, reservation, model=step.model, stream=stream)
 
     async def offload(self, characters: int, work: Callable[[], Result]) -> Result:
         """Run work in a thread if it has many characters, so that it does not block the event loop."""

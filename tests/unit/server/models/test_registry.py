@@ -189,6 +189,7 @@ def test_the_first_models_are_loaded_at_the_start_and_others_at_their_first_requ
         with pytest.raises(ModelUnavailable, match="the model cc from en to cc could not be loaded; try again later"):
             await fleet.get("cc")
         assert states(fleet) == {"aa": "ready", "bb": "ready", "cc": "failed"}
+        assert fleet.infos()[2].why == "it could not be loaded; the log of the server has the cause"
 
     run(test, bundles, preload=1)
 
@@ -225,6 +226,43 @@ def test_memory_that_requests_freed_is_returned_to_the_system(bundle: Path, monk
         assert len(trims) == fleet_module._TRIMS
 
     run(test, {"m": bundle})
+
+
+def test_a_model_that_a_request_uses_is_not_idle(bundle: Path):
+    async def test(fleet: ModelRegistry) -> None:
+        with fleet.in_use("m", await fleet.get("m")):
+            await asyncio.sleep(0.2)
+            assert states(fleet) == {"m": "ready"}
+        async with asyncio.timeout(60):
+            while states(fleet) != {"m": "unloaded"}:
+                await asyncio.sleep(0.01)
+
+    run(test, {"m": bundle}, unload_idle=0.05)
+
+
+def test_models_that_requests_use_are_unloaded_last(tmp_path: Path):
+    bundles = {name: tiny_bundle(tmp_path / name, "en", name) for name in ("aa", "bb", "cc")}
+
+    async def test(fleet: ModelRegistry) -> None:
+        used = await fleet.get("aa")
+        await fleet.get("bb")
+        with fleet.in_use("aa", used):
+            await fleet.get("cc")
+        assert states(fleet) == {"aa": "ready", "bb": "unloaded", "cc": "ready"}
+
+    run(test, bundles, memory_bytes=2 * open_size(bundles["aa"]))
+
+
+def test_a_bundle_that_moved_is_opened_at_its_new_place(bundle: Path, tmp_path: Path):
+    async def test(fleet: ModelRegistry) -> None:
+        shutil.copytree(bundle, tmp_path / "moved")
+        assert (await fleet.reload({"m": tmp_path / "moved"})).kept == ("m",)
+        shutil.rmtree(bundle)
+        while states(fleet) != {"m": "unloaded"}:
+            await asyncio.sleep(0.01)
+        assert (await fleet.get("m")).translate("a b").text
+
+    run(test, {"m": bundle}, unload_idle=0.05)
 
 
 def test_without_a_setting_most_of_the_available_memory_is_the_limit(bundle: Path, monkeypatch: pytest.MonkeyPatch):

@@ -7,6 +7,7 @@ import pytest
 
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
+from dragoman.engines.onnx.session import has_vnni
 from dragoman.environment import trim_heap
 from dragoman.importing.import_model import import_model
 from dragoman.server.models.served_model import estimate_bytes, open_translator
@@ -26,7 +27,7 @@ def resident() -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not STATUS.is_file(), reason="this system does not report resident memory")
-def test_the_stated_memory_of_a_student_is_what_it_takes(corpora: Path, tmp_path: Path):
+def test_a_student_takes_no_more_than_the_stated_memory(corpora: Path, tmp_path: Path):
     folder = corpora.parent / "models" / "firefox-enpt"
     if not folder.is_dir():
         pytest.skip(f"{folder} is not there")
@@ -35,7 +36,8 @@ def test_the_stated_memory_of_a_student_is_what_it_takes(corpora: Path, tmp_path
     before = resident()
     opened += [_open(bundle), _open(bundle)]
     taken = (resident() - before) / 2
-    assert estimate_bytes(bundle, opened[-1]) == pytest.approx(taken, rel=0.35)
+    least = 0.65 if has_vnni() else 0.35  # kernels for other processors have smaller packed matrices
+    assert least <= taken / estimate_bytes(bundle, opened[-1]) <= 1.35
 
 
 def _open(bundle: Bundle) -> Translator:

@@ -1,6 +1,7 @@
 """Translation service on tiny bundles."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -362,6 +363,36 @@ def test_a_model_that_fails_is_a_503(tmp_path: Path):
             await translate(service, ["a"], ASK)
 
     run(test, {"m": bundle}, memory_bytes=1)
+
+
+def test_a_model_is_not_idle_while_it_translates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    search = Translator.search
+
+    def slow(*given: Any) -> None:
+        time.sleep(0.3)
+        search(*given)
+
+    monkeypatch.setattr(Translator, "search", slow)
+
+    async def test(service: TranslationService) -> None:
+        running = asyncio.create_task(translate_text(service, "a", ASK))
+        await asyncio.sleep(0.2)
+        assert [model.state for model in service.models()] == ["ready"]
+        await running
+
+    run(test, {"m": tiny_bundle(tmp_path / "bundle", "en", "de")}, unload_idle=0.05)
+
+
+def test_an_unloaded_model_that_has_other_languages_now_translates_none_of_the_old(tmp_path: Path):
+    bundle = tiny_bundle(tmp_path / "bundle", "en", "de")
+
+    async def test(service: TranslationService) -> None:
+        tiny_bundle(bundle, "en", "fr", seed=2)
+        with pytest.raises(RequestError, match="de"):
+            await translate(service, ["a"], ASK)
+        assert (await translate(service, ["a"], request("en", "fr")))[0].models == ("m",)
+
+    run(test, {"m": bundle}, preload=0)
 
 
 @pytest.mark.parametrize("has_glossary", [False, True])
