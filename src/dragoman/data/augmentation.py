@@ -22,6 +22,7 @@ from dragoman.text.perturbation import (
     WORD,
     draw_numbers,
     join_texts,
+    lower_case,
     mistyped,
     title_case,
     untranslatable,
@@ -92,7 +93,7 @@ def _change(
         case "title":
             source, target = title_case(source, languages[0]), title_case(target, languages[1])
         case "lower":
-            source = source.lower()
+            source = lower_case(source, languages[0])
         case "typos":
             source = mistyped(source, draws, kinds=4)
         case "punctuation" if next(draws) % 4 == 0 and source[-1:] in {*STOPS, "!", "?"}:

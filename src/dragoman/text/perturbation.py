@@ -31,6 +31,11 @@ def upper_case(text: str, language: str = "") -> str:
     return (text.replace("i", "İ") if language in _DOTTED else text).upper()
 
 
+def lower_case(text: str, language: str = "") -> str:
+    """Return the text in small letters, with the dotless ı in the languages that have it."""
+    return (text.replace("İ", "i").replace("I", "ı") if language in _DOTTED else text).lower()
+
+
 def title_case(text: str, language: str = "") -> str:
     """Return the text with a capital at the beginning of each word."""
     return WORD.sub(lambda word: upper_case(word[0][0], language) + word[0][1:], text)

@@ -2,7 +2,15 @@
 
 import pytest
 
-from dragoman.text.perturbation import draw_numbers, join_texts, mistyped, title_case, untranslatable, upper_case
+from dragoman.text.perturbation import (
+    draw_numbers,
+    join_texts,
+    lower_case,
+    mistyped,
+    title_case,
+    untranslatable,
+    upper_case,
+)
 
 TEXT = "Don't worry, the weiße Straße is über there."
 
@@ -11,6 +19,8 @@ def test_cases():
     assert upper_case(TEXT) == "DON'T WORRY, THE WEISSE STRASSE IS ÜBER THERE."
     assert title_case(TEXT) == "Don't Worry, The Weiße Straße Is Über There."
     assert upper_case("ısı iyi", "tr") == "ISI İYİ"
+    assert lower_case("ISI İyi", "tr") == "ısı iyi"
+    assert lower_case("I AM") == "i am"
     assert upper_case("我们走。") == title_case("我们走。") == "我们走。"
 
 

@@ -299,7 +299,7 @@ def _fixed_settings(config: Config) -> dict[str, Any]:
     if config.data is not None:
         prepared = settings_of(config)
         del prepared["data"]["replaces_bad_bytes"]  # `PreparedData.check_settings` compares it
-        prepared["data"]["sampling"] = config.data.sampling.model_dump()
+        prepared["data"] |= config.data.model_dump(include={"sampling", "augment"})
         tables |= prepared
     return _flat(tables)
 

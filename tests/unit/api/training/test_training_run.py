@@ -143,6 +143,14 @@ def test_a_list_of_tables_that_differs_is_not_offered_as_an_option():
         check_same_settings(quick(), quick('data.train=[{files=["other.en", "other.de"]}]'))
 
 
+def test_other_changes_of_pairs_are_another_run():
+    message = r"got data\.augment\.typos = 0\.2 instead of 0\.05; add --set data\.augment\.typos=0\.05, or start"
+    with pytest.raises(ConfigError, match=message):
+        check_same_settings(quick("data.augment={}"), quick("data.augment={typos=0.2}"))
+    with pytest.raises(ConfigError, match=r"got .*data\.augment\.upper = 0\.07 instead of"):
+        check_same_settings(quick(), quick("data.augment={}"))
+
+
 def test_how_long_and_what_is_kept_may_change(tmp_path: Path):
     train_tiny(quick(), tmp_path)
     changed = ("training.max_updates=6", "training.validate_every=3", "training.patience=7", "training.keep_last=2")

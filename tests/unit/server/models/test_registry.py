@@ -228,18 +228,6 @@ def test_memory_that_requests_freed_is_returned_to_the_system(bundle: Path, monk
     run(test, {"m": bundle})
 
 
-def test_a_model_that_a_request_uses_is_not_idle(bundle: Path):
-    async def test(fleet: ModelRegistry) -> None:
-        with fleet.in_use("m", await fleet.get("m")):
-            await asyncio.sleep(0.2)
-            assert states(fleet) == {"m": "ready"}
-        async with asyncio.timeout(60):
-            while states(fleet) != {"m": "unloaded"}:
-                await asyncio.sleep(0.01)
-
-    run(test, {"m": bundle}, unload_idle=0.05)
-
-
 def test_models_that_requests_use_are_unloaded_last(tmp_path: Path):
     bundles = {name: tiny_bundle(tmp_path / name, "en", name) for name in ("aa", "bb", "cc")}
 
