@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.peers.environments import Environment, install
-from benchmarks.serving.process import Server, free_port
+from benchmarks.serving.process import Server, StartError, free_port
 from dragoman.bundle import Bundle
 from dragoman.engines.ctranslate2.export import export_ctranslate2
 from dragoman.engines.export_cache import Precision
@@ -99,5 +99,9 @@ class Peer:
         command = [str(self.python.with_name("libretranslate")), "--host", "127.0.0.1", "--port", str(port)]
         command += ["--threads", str(waitress_threads), "--disable-web-ui"]
         server = Server(command, port, self.work / "libretranslate.log", ready="/health", env=self.environment())
-        server.wait_until_ready()
+        try:
+            server.wait_until_ready()
+        except StartError:
+            server.stop()
+            raise
         return server
