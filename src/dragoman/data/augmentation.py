@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import chain, pairwise
 from typing import Self, TypeVar
 
 import numpy as np
@@ -40,23 +40,32 @@ _MOST_WORDS = 3  # of a phrase
 _SHOWN_PAIRS = 100  # among which an example of each change is looked for
 _LEXICON_PAIRS = 20_000  # of all corpora, each with the same part
 _LEAST_COUNT, _LEAST_DICE = 5, 0.4  # of two words: their common pairs, and 1 if none has one of them alone
+_MOST_RATIO = (2 - _LEAST_DICE) / _LEAST_DICE  # of the frequencies of such words
 
 
 def word_translations(pairs: Iterable[TextPair]) -> dict[str, str]:
     """Return words and their translations: each of two words is most often in the same pairs as the other (Dice)."""
-    counts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-    both: Counter[tuple[str, ...]] = Counter()
-    for pair in pairs:
-        words = [set(WORD.findall(text)) for text in pair]
-        for count, found in zip(counts, words, strict=True):
-            count.update(found)
-        both.update(product(*words))
+    sides = [[set(WORD.findall(text)) for text in side] for side in zip(*pairs, strict=True)] or [[], []]
+    counts = [Counter(chain.from_iterable(side)) for side in sides]
+    names = [[word for word, number in count.items() if number >= _LEAST_COUNT] for count in counts]
+    places = [{word: place for place, word in enumerate(each)} for each in names]
+    frequent = [np.array([count[word] for word in each], np.int64) for count, each in zip(counts, names, strict=True)]
+    both = [np.empty(0, np.int64)]
+    for pair in zip(*sides, strict=True):
+        one, other = (
+            np.array([known[word] for word in words if word in known], np.int64)
+            for words, known in zip(pair, places, strict=True)
+        )
+        ratios = frequent[0][one][:, np.newaxis] / frequent[1][other]
+        both.append((one[:, np.newaxis] * len(names[1]) + other)[(ratios <= _MOST_RATIO) & (1 / ratios <= _MOST_RATIO)])
+    keys, together = np.unique(np.concatenate(both), return_counts=True)
+    firsts, seconds = np.divmod(keys, max(1, len(names[1])))
+    dices = 2 * together / (frequent[0][firsts] + frequent[1][seconds])
     best: tuple[dict[str, tuple[float, str]], dict[str, tuple[float, str]]] = {}, {}
-    for (source, target), together in both.items():
-        dice = 2 * together / (counts[0][source] + counts[1][target])
-        if together >= _LEAST_COUNT and dice >= _LEAST_DICE:
-            best[0][source] = max(best[0].get(source, (0.0, "")), (dice, target))
-            best[1][target] = max(best[1].get(target, (0.0, "")), (dice, source))
+    for number in np.flatnonzero((together >= _LEAST_COUNT) & (dices >= _LEAST_DICE)).tolist():
+        source, target, dice = names[0][firsts[number]], names[1][seconds[number]], float(dices[number])
+        best[0][source] = max(best[0].get(source, (0.0, "")), (dice, target))
+        best[1][target] = max(best[1].get(target, (0.0, "")), (dice, source))
     return {source: target for source, (_, target) in best[0].items() if best[1][target][1] == source}
 
 
@@ -155,7 +164,10 @@ class Augmentation:
         languages = ("", "") if data.is_multilingual else (data.source, data.target)
         most = min(data.max_tokens, training.batch_tokens - 1)
         sides = tokenizers["source"], tokenizers["target"]
-        return cls(*sides, data.augment, languages, lengths, gather, ends, training.seed, most)
+        made = cls(*sides, data.augment, languages, lengths, gather, ends, training.seed, most)
+        if data.augment.words:
+            made._lexicons  # noqa: B018 -- once, for all workers: it takes seconds
+        return made
 
     def kinds(self, epoch: int, slots: Rows) -> NDArray[np.int64]:
         """Return the number of the change of each draw, in the order of the settings, -1 for none. Shapes: [n]."""

@@ -130,3 +130,8 @@ def test_changed_pairs_depend_on_neither_workers_nor_an_interruption(prepared: P
     other = parse_config(settings.model_dump(exclude_none=True), [CHANGES.format(joined=0.1)])
     with BatchLoader.from_prepared(prepared, other) as loader, pytest.raises(DataError, match="plan"):
         loader.resume(state)
+
+
+def test_the_translations_of_words_are_counted_before_workers_start(prepared: PreparedData, settings: Config):
+    changing = parse_config(settings.model_dump(exclude_none=True), ["data.augment={}"])
+    assert vars(prepared.plan(changing).augmentation)["_lexicons"], "each worker would take seconds for them"
