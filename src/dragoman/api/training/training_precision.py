@@ -20,13 +20,13 @@ def with_precision(
     if config.training.precision != "auto":
         return config
 
-    def choose() -> Config:
+    def choose() -> str:
         started = run / PROJECT
         if resume and started.is_file() and (before := load_config(started).training.precision) != "auto":
-            return _with(config, before)
-        return measured_precision(config, vocabulary, group.device)
+            return before
+        return faster_precision(config, vocabulary, group.device)
 
-    return _with(config, group.broadcast(choose().training.precision if group.is_main else None))
+    return _with(config, group.broadcast(group.run_on_main(choose)))
 
 
 def measured_precision(config: Config, vocabulary: tuple[int, int], device: torch.device) -> Config:

@@ -13,6 +13,7 @@ from dragoman.api.training import training_precision
 from dragoman.api.training.training_precision import measured_precision, with_precision
 from dragoman.config import Config, load_config, to_toml
 from dragoman.environment import machine_info
+from dragoman.errors import ConfigError
 from dragoman.training import dry_run
 from dragoman.training.distributed.process_group import ProcessGroup
 from dragoman.training.dry_run import faster_precision
@@ -43,6 +44,21 @@ def test_the_faster_is_chosen(preset: str, slower: str, chosen: str, monkeypatch
     monkeypatch.setattr(dry_run, "_PRECISION_TOKENS", (16, 16))
     monkeypatch.setattr(dry_run, "_PRECISION_TRIALS", 1)
     assert faster_precision(tiny_training(preset), SIZES, CPU) == chosen
+
+
+def test_an_error_of_the_measurement_is_that_of_all_processes(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    sent: list[object] = []
+
+    def fail(*given: object) -> str:
+        raise ConfigError("no")
+
+    monkeypatch.setattr(training_precision, "faster_precision", fail)
+    monkeypatch.setattr(ProcessGroup, "broadcast", lambda _, value: sent.append(value))
+    with pytest.raises(ConfigError, match="no"):
+        with_precision(config, SIZES, tmp_path, ALONE, resume=False)
+    assert sent == ["no"], "the others wait for it"
 
 
 def test_measuring_changes_nothing_else():
