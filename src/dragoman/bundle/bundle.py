@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.bundle.bundle_config import read_shared_config, shared_toml
+from dragoman.bundle.confidence import Calibration, Calibrations
 from dragoman.bundle.sandboxed_parse import check_sentencepiece
 from dragoman.bundle.shortlist import Shortlist
 from dragoman.bundle.verified_folder import (
@@ -59,6 +60,7 @@ from dragoman.text.language_tokens import language_place
 WEIGHTS = "weights.safetensors"
 QUANTIZATION = "quantization.safetensors"
 SHORTLIST = "shortlist.safetensors"
+CONFIDENCE = "confidence.json"
 
 _SIDES = ("source", "target")
 _TOKENIZERS = (*TOKENIZER_FILES, *(f"{side}.{name}" for side in _SIDES for name in TOKENIZER_FILES))
@@ -69,6 +71,7 @@ _MAX_BYTES = {
     WEIGHTS: 1 << 38,
     QUANTIZATION: 1 << 26,
     SHORTLIST: 1 << 28,
+    CONFIDENCE: 1 << 18,
     **dict.fromkeys(_TOKENIZERS, 1 << 24),
 }
 """Every allowed file name, with the maximum size of the file."""
@@ -147,6 +150,7 @@ class Bundle:
         refuse_non_finite(folder / WEIGHTS)
         (bundle.quantization() or Quantization({}, {})).check_integers(read_integer_names(folder / WEIGHTS))
         bundle.shortlist()
+        bundle.calibrations()
         if not trusted and folder == path:
             seal(folder, manifest, before)
         return bundle
@@ -186,6 +190,10 @@ class Bundle:
         """The lexical shortlist, if the model has one."""
         return self._shortlist
 
+    def calibrations(self) -> dict[str, Calibration]:
+        """What `dragoman calibrate` has found, by direction."""
+        return dict(self._calibrations)
+
     def parameter_count(self) -> int:
         """Return the number of weights."""
         return count_parameters(self.folder / WEIGHTS)
@@ -214,6 +222,12 @@ class Bundle:
             return None
         sizes = [tokenizer.size for tokenizer in self.tokenizers().values()]
         return Shortlist.from_bytes(self._verified(SHORTLIST), *sizes)
+
+    @functools.cached_property
+    def _calibrations(self) -> dict[str, Calibration]:
+        if CONFIDENCE not in self.manifest["files"]:
+            return {}
+        return Calibrations.from_bytes(self._verified(CONFIDENCE), str(self.folder / CONFIDENCE)).directions
 
     @functools.cached_property
     def _tokenizers(self) -> dict[str, Tokenizer]:
@@ -291,6 +305,18 @@ def write_bundle(
     return Bundle.open(folder, trusted=True)
 
 
+def write_calibration(bundle: Bundle, direction: str, calibration: Calibration) -> Bundle:
+    """Add the calibration of a direction to a folder, atomically; its other files are copied unchanged."""
+    calibrations = Calibrations(directions=bundle.calibrations() | {direction: calibration})
+    with write_verified(bundle.folder) as draft:
+        kept = {name: facts for name, facts in bundle.manifest["files"].items() if name != CONFIDENCE}
+        for name in kept:
+            shutil.copyfile(bundle.folder / name, draft / name)
+        check_hashes(draft, {"files": kept})
+        (draft / CONFIDENCE).write_bytes(calibrations.to_bytes())
+    return Bundle.open(bundle.folder)
+
+
 def inherit_inference(
     base: Bundle, config: Config, tokenizers: Mapping[str, Tokenizer]
 ) -> tuple[Config, Quantization | None, Shortlist | None]:
@@ -322,7 +348,7 @@ def _check_names(folder: Path, names: set[str], version: int) -> Config:
         raise BundleError(
             f"{folder} has no {min(missing)}, which its {PROJECT} requires: the bundle is incomplete; copy it again"
         )
-    if others := names - expected - {QUANTIZATION, SHORTLIST}:
+    if others := names - expected - {QUANTIZATION, SHORTLIST, CONFIDENCE}:
         raise BundleError(
             f"{folder} must hold only what its {PROJECT} requires, got {min(others)} as well; use another"
         )

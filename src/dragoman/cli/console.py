@@ -20,7 +20,7 @@ EXIT_CODES = {
     1: "an error that the message explains",
     2: "a wrong option or setting",
     3: "a missing package; the message has the command that installs it",
-    4: "the output is written, but texts could not keep their placeholders, or have a flag of --fail-on",
+    4: "the output is written, but texts were left untranslated or have a flag of --fail-on",
     75: "stopped before the end; the message has the way to continue",
     130: "interrupted",
 }

@@ -37,6 +37,7 @@ COMMANDS = {
     "export": "Export a bundle for CTranslate2 or ONNX Runtime.",
     "merge": "Merge a LoRA adapter into the weights of the bundle it was trained from.",
     "prune": "Copy a bundle without the tokens that some languages or text do not need.",
+    "calibrate": "Fit the confidence of a model to a test set, and store it in the bundle.",
     "shortlist": "Copy a bundle and add a lexical shortlist, for an SSRU decoder.",
     "serve": "Serve models over HTTP: LibreTranslate and DeepL APIs, our own API, and a web page.",
     "get": "Download a model of a language pair, verify it and store it as a bundle.",

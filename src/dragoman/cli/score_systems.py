@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TRANSLATION_ONLY = frozenset(
     {
         *("nbest", "groups", "diversity", "sample", "temperature", "top_k", "top_p", "seed"),
-        *("source_language", "target_language"),
+        *("source_language", "target_language", "min_confidence"),
     }
 )
 """Settings that have no option where systems are scored."""
@@ -54,7 +54,6 @@ def score_systems(
     Without a test set, it is that of the first system's run.
     """
     from dragoman.api.evaluation.evaluator import evaluate_systems
-    from dragoman.api.files.input_lines import read_lines
     from dragoman.cli.screens.progress import ProgressDisplay
 
     if test is None:
@@ -64,8 +63,7 @@ def score_systems(
             settings = settings.model_copy(update={"languages": found.languages})
     else:
         name = _test_name(*test)
-        sources, references = (read_lines(path) for path in test)
-        _check_lines(test, len(sources), len(references))
+        sources, references = read_test_set(test)
     names = (*EvaluationSettings.model_fields, *EngineSettings.model_fields)
     with ProgressDisplay(unit="sentence") as progress, named_as_typed(*names):
         evaluation = evaluate_systems(
@@ -105,14 +103,19 @@ def print_message(line: str) -> None:
     echo(line, err=True)
 
 
-def _check_lines(test: tuple[Path, Path], sources: int, references: int) -> None:
-    if sources != references:
+def read_test_set(test: tuple[Path, Path]) -> tuple[list[str], list[str]]:
+    """Read the sources and the references of a test set."""
+    from dragoman.api.files.input_lines import read_lines
+
+    sources, references = (read_lines(path) for path in test)
+    if len(sources) != len(references):
         raise DataError(
-            f"{test[0]} and {test[1]} must have the same number of lines, got {sources:,} and {references:,}; add the "
-            "missing lines, or name the files of one test set"
+            f"{test[0]} and {test[1]} must have the same number of lines, got {len(sources):,} and "
+            f"{len(references):,}; add the missing lines, or name the files of one test set"
         )
     if not sources:
         raise DataError(f"{test[0]} and {test[1]} have no lines; name the test set")
+    return sources, references
 
 
 def _test_name(source: Path, reference: Path) -> str:

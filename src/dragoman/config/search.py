@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dragoman.config.base import Cli, NotNegative, Positive, Settings, Size
+from dragoman.config.base import Cli, NotNegative, Positive, Settings, Share, Size
 from dragoman.config.validation_errors import SettingError, validate
 
 _SEARCH, _SAMPLING = "Search", "Sampling"
@@ -67,6 +67,8 @@ class SearchSettings(Settings):
     """Sample from the fewest tokens with this total probability."""
     seed: Annotated[Count, Cli(_SAMPLING)] = 1
     """Random seed of sampling; draws also depend on the sentence number."""
+    min_confidence: Annotated[Share, Cli("Text", metavar="P")] = 0.0
+    """Leave texts untranslated whose confidence is below this probability; needs a calibrated model."""
 
     @model_validator(mode="after")
     def _check_rules(self) -> Self:

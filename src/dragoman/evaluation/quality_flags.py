@@ -33,11 +33,15 @@ FLAGS = {
     "copied": "the translation is the source, or nearly so",
     "dropped": "words of the source got no attention: they may be missing",
     "language": "the source is in another language than that of the model",
+    "unsure": "the confidence is below the minimum: the text was left untranslated",
 }
 """Names of flags and their descriptions."""
 
-TEXT_FLAGS = FLAGS.keys() - {"unlikely", "unfocused", "truncated", "dropped"}
+TEXT_FLAGS = FLAGS.keys() - {"unlikely", "unfocused", "truncated", "dropped", "unsure"}
 """Flags that a text and its translation alone show, without probabilities and attention."""
+
+LEFT_FLAGS = frozenset({"placeholders", "unsure"})
+"""Flags of texts that are left untranslated, which are found even if no flags are requested."""
 
 # Chosen on the validation set of Multi30k with the recurrent model and the Transformer of benchmarks/results/quality.md
 # and a beam of 5. On test_2017, which was not used to choose it, 4 to 6 in 1,000 English sentences are below it, and 68

@@ -37,6 +37,7 @@ ErrorCode = Literal[
     "unknown_language",
     "unknown_model",
     "unsupported_media_type",
+    "unsure",
 ]
 """What is wrong with a request, for programs; part of every error response."""
 

@@ -89,6 +89,8 @@ class TranslationRequest:
     """The API that the client uses; error messages have its names."""
     rejects_other_languages: bool = False
     """Whether to reject texts detected in a language that no model translates into the target."""
+    min_confidence: float | None = None
+    """Confidence below which a text is left untranslated; that of the server if not given."""
 
     def parse_page(self, text: str) -> HtmlText | None:
         return HtmlText.parse(text, ignored=self.ignored_tags, is_xml=self.is_xml) if self.is_html else None

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dragoman.config.base import Bytes, Cli, NotNegative, Positive, Settings, Size
+from dragoman.config.base import Bytes, Cli, NotNegative, Positive, Settings, Share, Size
 from dragoman.config.engine import DeviceName, EngineName, PrecisionName
 
 MIB = 1 << 20
@@ -68,6 +68,8 @@ class ServerSettings(Settings):
     """Select engines that run one step at a time: text streams token by token and cancellation takes one step."""
     beam: Annotated[Size | None, Cli(_ENGINE, default="5, or that of the model")] = None
     """Width of the beam, for requests that do not set one."""
+    min_confidence: Annotated[Share, Cli(_ENGINE, metavar="P")] = 0.0
+    """Reject texts whose confidence is below this probability, for requests that set none; needs calibrated models."""
     batch_tokens: Annotated[Size, Cli(_ENGINE)] = 2048
     """Maximum number of source tokens per batch, padding included."""
     batch_sentences: Annotated[Size, Cli(_ENGINE)] = 32

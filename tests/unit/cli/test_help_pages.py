@@ -25,7 +25,18 @@ with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
     app({arguments!r})
 print(*sys.modules)
 """
-SETTINGS = {"align", "backtranslate", "compare", "distill", "evaluate", "inspect", "score", "serve", "translate"}
+SETTINGS = {
+    "align",
+    "backtranslate",
+    "calibrate",
+    "compare",
+    "distill",
+    "evaluate",
+    "inspect",
+    "score",
+    "serve",
+    "translate",
+}
 """Commands with options derived from pydantic settings."""
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.api.translation.translation import Translation
 from dragoman.evaluation.quality_flags import FLAGS, Flag, TranslationFacts, quality_flags, text_flags
 from testkit.growth import growth
 
@@ -158,7 +159,7 @@ def test_words_that_were_dropped():
 def test_a_flag_has_a_known_name():
     source, translation = "See http://a.org 1984 {x}", "ja ja ja ja ja 77 http://b.org"
     found = names(source, translation, log_prob=-99.0, is_finished=False, weights=np.full((7, 5), 0.0))
-    assert found == [name for name in FLAGS if name not in {"from-nothing", "empty", "copied", "language"}]
+    assert found == [name for name in FLAGS if name not in {"from-nothing", "empty", "copied", "language", "unsure"}]
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
@@ -231,7 +232,8 @@ def test_details_have_the_forms_that_the_web_page_translates():
             "this is an English sentence about the weather of today", "a sentence on the weather", source_language="zh"
         ),
     ]
-    raised = {(flag.name, flag.detail) for each in found for flag in quality_flags(each)}
+    left = Translation("a", "b", confidence=0.12).if_sure(0.5)
+    raised = {(flag.name, flag.detail) for flags in (*map(quality_flags, found), left.flags or ()) for flag in flags}
     translated = json.loads(TRANSLATED_DETAILS.read_text(encoding="utf-8"))
 
     assert {(name, detail) for name, details in translated.items() for detail in details} == raised

@@ -1075,6 +1075,8 @@ export interface components {
             is_truncated: boolean;
             is_cut: boolean;
             tokens: string[];
+            /** @description Probability that the translation is usable; of a calibrated model only. */
+            confidence?: number | null;
             flags?: components["schemas"]["QualityFlag"][] | null;
             source_words?: string[] | null;
             target_words?: string[] | null;
@@ -1117,7 +1119,7 @@ export interface components {
              * @description What is wrong, for programs.
              * @enum {string}
              */
-            code: "cross_site" | "deadline" | "forbidden" | "inspection_needs_direct_model" | "internal" | "invalid_document" | "invalid_glossary" | "invalid_key" | "invalid_request" | "method_not_allowed" | "misdirected" | "missing_key" | "model_unavailable" | "not_found" | "not_installed" | "nothing_to_inspect" | "overloaded" | "rate_limited" | "shutting_down" | "single_process_only" | "too_large" | "unavailable_pair" | "unknown_format" | "unknown_language" | "unknown_model" | "unsupported_media_type";
+            code: "cross_site" | "deadline" | "forbidden" | "inspection_needs_direct_model" | "internal" | "invalid_document" | "invalid_glossary" | "invalid_key" | "invalid_request" | "method_not_allowed" | "misdirected" | "missing_key" | "model_unavailable" | "not_found" | "not_installed" | "nothing_to_inspect" | "overloaded" | "rate_limited" | "shutting_down" | "single_process_only" | "too_large" | "unavailable_pair" | "unknown_format" | "unknown_language" | "unknown_model" | "unsupported_media_type" | "unsure";
             /**
              * @description Seconds to wait before the request may succeed; in streams too, which have no header for it.
              * @default null
@@ -1138,7 +1140,7 @@ export interface components {
                 type: string;
                 param: string | null;
                 /** @enum {string} */
-                code: "cross_site" | "deadline" | "forbidden" | "inspection_needs_direct_model" | "internal" | "invalid_document" | "invalid_glossary" | "invalid_key" | "invalid_request" | "method_not_allowed" | "misdirected" | "missing_key" | "model_unavailable" | "not_found" | "not_installed" | "nothing_to_inspect" | "overloaded" | "rate_limited" | "shutting_down" | "single_process_only" | "too_large" | "unavailable_pair" | "unknown_format" | "unknown_language" | "unknown_model" | "unsupported_media_type";
+                code: "cross_site" | "deadline" | "forbidden" | "inspection_needs_direct_model" | "internal" | "invalid_document" | "invalid_glossary" | "invalid_key" | "invalid_request" | "method_not_allowed" | "misdirected" | "missing_key" | "model_unavailable" | "not_found" | "not_installed" | "nothing_to_inspect" | "overloaded" | "rate_limited" | "shutting_down" | "single_process_only" | "too_large" | "unavailable_pair" | "unknown_format" | "unknown_language" | "unknown_model" | "unsupported_media_type" | "unsure";
                 /** @default null */
                 retry_after?: number | null;
             } & {
@@ -1739,6 +1741,11 @@ export interface operations {
                      * @default true
                      */
                     split?: boolean;
+                    /**
+                     * @description Leave texts untranslated whose confidence is lower; reject the request if that is all of them. Needs a calibrated model; that of the server by default.
+                     * @example 0.5
+                     */
+                    min_confidence?: number | null;
                     /**
                      * @description Respond with server-sent events.
                      * @default false

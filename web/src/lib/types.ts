@@ -22,7 +22,7 @@ export type TranslateRequest = Pick<
 
 /** One translation of a text or a sentence. Shapes: weights [target words][source words]. */
 export type Hypothesis = Pick<TranslatedText, 'text' | 'score'> &
-  Partial<Pick<TranslatedText, 'flags' | 'source_words' | 'target_words' | 'alignment' | 'weights'>>;
+  Partial<Pick<TranslatedText, 'confidence' | 'flags' | 'source_words' | 'target_words' | 'alignment' | 'weights'>>;
 
 /** OpenAPI declares the entries of `sentences` and `nbest` as plain objects. */
 export type Sentence = Hypothesis & Pick<TranslatedText, 'source'> & { nbest?: Hypothesis[] | null };

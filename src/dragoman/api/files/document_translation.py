@@ -7,11 +7,12 @@ from pathlib import Path
 
 from dragoman.api.translation.markup import EMPTY, translate_markup
 from dragoman.api.translation.text_translator import TextTranslator
+from dragoman.api.translation.translation import damage_flag
 from dragoman.documents.document import Document, check_declared_target, declaration_notes, select_target
 from dragoman.documents.formats import MAX_BYTES, read_document
 from dragoman.documents.translation_marks import unreviewed_note
 from dragoman.errors import DataError
-from dragoman.evaluation.quality_flags import text_flags
+from dragoman.evaluation.quality_flags import LEFT_FLAGS, text_flags
 from dragoman.markup.tagged_text import TaggedText
 from dragoman.reporting.number_format import format_count
 from dragoman.text.other_language import MIN_NOTE_SAMPLE, NOTE_SAMPLE, language_note
@@ -39,7 +40,7 @@ class DocumentTranslation:
     left: Counter[str] = field(default_factory=Counter)
     """Number of texts that are unchanged in the output, by reason: ``placeholders`` that could not be kept, …"""
     flagged: dict[str, FlaggedTexts] = field(default_factory=dict)
-    """Texts by quality flag; ``placeholders`` always, others on request."""
+    """Texts by quality flag; those of `LEFT_FLAGS` always, others on request."""
 
     @property
     def summary(self) -> str:
@@ -109,7 +110,7 @@ def translate_parsed(
     tell(len(segments), len(segments))
     data = document.write(translated, language=language or _UNKNOWN)
     wordless = sum(not segment.has_words for segment in segments)
-    reasons = Counter(detail if detail == EMPTY else "placeholders" for detail in damaged.values())
+    reasons = Counter(detail if detail == EMPTY else damage_flag(detail) for detail in damaged.values())
     left = reasons + Counter({"no letters": wordless})
     flagged = _flagged(segments, translated, damaged, flags, translator.languages[0])
     return DocumentTranslation(data, len(segments), left, flagged)
@@ -122,9 +123,11 @@ def _flagged(
     flags: frozenset[str],
     language: str,
 ) -> dict[str, FlaggedTexts]:
-    """Return the texts by flag: damaged placeholders, which the guard finds, and what the texts alone show."""
-    found: dict[str, dict[int, str]] = {"placeholders": dict(damaged)}
-    if flags - {"placeholders"}:
+    """Return the texts by flag: those that are left, which the guard finds, and what the texts alone show."""
+    found: dict[str, dict[int, str]] = {}
+    for place, detail in damaged.items():
+        found.setdefault(damage_flag(detail), {})[place] = detail
+    if flags - LEFT_FLAGS:
         for place, (old, new) in enumerate(zip(segments, translated, strict=True)):
             if place not in damaged and old.has_words:
                 for flag in text_flags(old.text, new.text, language):
@@ -133,5 +136,5 @@ def _flagged(
     return {
         name: FlaggedTexts(len(texts), min(texts) + 1, texts[min(texts)])
         for name, texts in found.items()
-        if texts and name in flags | {"placeholders"}
+        if name in flags | LEFT_FLAGS
     }

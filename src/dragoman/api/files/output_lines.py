@@ -15,6 +15,7 @@ from dragoman.api.files.batch_record import BatchFile
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.errors import ConfigError
+from dragoman.evaluation.quality_flags import LEFT_FLAGS
 from dragoman.text.other_language import NOTE_SAMPLE
 from dragoman.text.sentences import split_sentences
 from dragoman.version import __version__
@@ -132,7 +133,7 @@ class LineTranslator:
 
     @property
     def _needs_flags(self) -> bool:
-        return self.form.flags or bool(self.counted_flags - {"placeholders"})  # damage is found without them
+        return self.form.flags or bool(self.counted_flags - LEFT_FLAGS)
 
     def _end_block(self) -> None:
         for record in self.records:

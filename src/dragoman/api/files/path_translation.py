@@ -15,6 +15,7 @@ from dragoman.api.notebook.stage_display import shown_progress
 from dragoman.api.translation.text_translator import TextTranslator, warn_about_damage
 from dragoman.documents.formats import check_output_suffix, read_document
 from dragoman.errors import ConfigError, DataError
+from dragoman.evaluation.quality_flags import LEFT_FLAGS
 from dragoman.files import atomic_overwrite
 from dragoman.progress import Progress
 
@@ -55,8 +56,8 @@ def translate_path(
         result = translate_parsed(translator, document, lambda done, total: shown.advance(done / max(total, 1), done))
     with atomic_overwrite(output) as draft:
         draft.write_bytes(result.data)
-    if damaged := result.flagged.get("placeholders"):
-        warn_about_damage(dict.fromkeys(range(damaged.count), damaged.detail))
+    for name in LEFT_FLAGS & result.flagged.keys():
+        warn_about_damage(dict.fromkeys(range(result.flagged[name].count), result.flagged[name].detail))
     return output
 
 

@@ -12,7 +12,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dragoman.bundle import Bundle
-from dragoman.bundle.model_store import ENTRY, MAX_ENTRY_BYTES, USED, ModelEntry, ModelStore, StoredFile, StoredVersion
+from dragoman.bundle.model_store import (
+    ENTRY,
+    MAX_ENTRY_BYTES,
+    USED,
+    ModelEntry,
+    ModelStore,
+    StoredFile,
+    StoredVersion,
+    stored_version,
+)
 from dragoman.bundle.verified_folder import remove_folder, swap_folders
 from dragoman.errors import BundleError, ConfigError, did_you_mean
 from dragoman.files import atomic_write, file_lock, remove_temporary_files, sha256_of_file, write_json
@@ -100,6 +109,21 @@ def write_entry(store: ModelStore, entry: ModelEntry) -> None:
     folder.mkdir(exist_ok=True)
     write_json(folder / ENTRY, entry.model_dump())
     _remove_versions(folder, {each.folder for each in entry.versions})
+
+
+@contextmanager
+def changed_in_place(bundle: Path) -> Iterator[None]:
+    """Record the new digest of a stored bundle that the block changes; of other bundles nothing is recorded."""
+    old = stored_version(bundle)
+    if old is None:
+        yield
+        return
+    store = ModelStore(bundle.parent.parent.parent)
+    with locked(store):
+        yield
+        entry, new = store.read(bundle.parent.name), old.model_copy(update={"digest": Bundle.open(bundle).digest})
+        versions = tuple(new if each.folder == new.folder else each for each in entry.versions)
+        write_entry(store, entry.model_copy(update={"versions": versions}))
 
 
 def with_version(entry: ModelEntry | None, new: ModelEntry) -> ModelEntry:

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from dragoman.api.translation.options import TranslateKeywords, TranslateOptions
 from dragoman.api.translation.text_translator import TextTranslator
-from dragoman.api.translation.translation import Translation, join_sentences
+from dragoman.api.translation.translation import (
+    Translation,
+    damage_flag,
+    join_sentences,
+    least_confidence,
+    low_confidence,
+)
 from dragoman.evaluation.quality_flags import Flag
 from dragoman.markup.masking import MaskedText, mask_protected
 from dragoman.markup.placeholders.guarded_unit import GuardedUnit, guard_text, guard_unit
@@ -29,7 +35,8 @@ _PART_NUMBER = 28  # bits of the index of a text, before that of its part
 
 
 class TranslatedMarkup(NamedTuple):
-    """Translations of tagged texts, in order. Those in `damaged` are their sources: placeholders or words were lost."""
+    """Translations of tagged texts, in order. Those in `damaged` are their sources: placeholders or words were lost, or
+    the confidence is too low."""
 
     texts: list[TaggedText]
     damaged: dict[int, str]
@@ -58,7 +65,13 @@ class MarkupTranslation:
     `unreadable`, names with unknown letters for instance, are protected as well, but a text that loses one is returned.
     """
 
-    def __init__(self, marked: Sequence[TaggedText | GuardedUnit], unreadable: Unreadable | None = None) -> None:
+    def __init__(
+        self,
+        marked: Sequence[TaggedText | GuardedUnit],
+        unreadable: Unreadable | None = None,
+        min_confidence: float = 0.0,
+    ) -> None:
+        self._min_confidence = min_confidence
         self._units = [each if isinstance(each, GuardedUnit) else guard_unit(each) for each in marked]
         self._parts = [
             [_Part(place, number, _with_unreadable(each, unreadable), each) for number, each in enumerate(unit.parts)]
@@ -124,6 +137,8 @@ class MarkupTranslation:
             done = [part.done for part in parts]
             is_translated = any(part.found is not None for part in parts)
             damage = EMPTY if any(map(_is_lost, parts)) else unit.damage(done) if is_translated else unit.fault
+            if damage is None:
+                damage = low_confidence(_confidence(parts), self._min_confidence)
             if damage is not None:
                 self.damaged[place] = damage
             finished.append(unit.build(done) if is_translated and damage is None else unit.source)
@@ -134,7 +149,10 @@ class MarkupTranslation:
         unit, parts = self._units[place], self._parts[place]
         source = unit.source.text
         if place in self.damaged:
-            return Translation(source, source, flags=(Flag("placeholders", self.damaged[place]),))
+            detail = self.damaged[place]
+            return Translation(
+                source, source, flags=(Flag(damage_flag(detail), detail),), confidence=_confidence(parts)
+            )
         translated = [part for part in parts if part.found is not None]
         if not translated:
             return Translation(source, source, flags=() if options.flags else None)
@@ -168,7 +186,8 @@ def translate_markup(
     translator: TextTranslator, marked: Sequence[TaggedText], **options: Unpack[TranslateKeywords]
 ) -> TranslatedMarkup:
     """Translate texts with tags, sentence by sentence; `options` are other keywords of `translate`."""
-    work = MarkupTranslation(marked, translator.unreadable)
+    search = options.get("search") or translator.search_settings
+    work = MarkupTranslation(marked, translator.unreadable, search.min_confidence)
     links = any(work.has_tags)
     first: TranslateKeywords = {**options, "alignment": links, "attention": links, "posterior": links, "protect": False}
     again = work.second_round(translator.translate(work.texts, **first))
@@ -193,11 +212,12 @@ def translate_guarded(
     """Translate plain texts and keep their placeholders; texts without any are translated as without a guard."""
     if not options.protect:
         return run(texts, options, prefixes, range(first, first + len(texts)))
+    minimum = options.search.min_confidence
     units = [_guard(text, prefix, unreadable) for text, prefix in zip(texts, prefixes, strict=True)]
     places = [place for place, unit in enumerate(units) if unit is not None]
     if not places:
-        return run(texts, options, prefixes, range(first, first + len(texts)))
-    work = MarkupTranslation([unit for unit in units if unit is not None], unreadable)
+        return [each.if_sure(minimum) for each in run(texts, options, prefixes, range(first, first + len(texts)))]
+    work = MarkupTranslation([unit for unit in units if unit is not None], unreadable, minimum)
     plain = [place for place, unit in enumerate(units) if unit is None]
 
     def inputs(parts: Sequence[tuple[int, int]]) -> tuple[list[str], list[int]]:
@@ -224,7 +244,7 @@ def translate_guarded(
     repeated = list(zip(work.second_places, work.second_numbers, strict=True))
     work.finish(run(again, aligned, *inputs(repeated)) if again else [])
     translations |= {place: work.translation(n, options) for n, place in enumerate(places)}
-    return [translations[place] for place in range(len(texts))]
+    return [translations[place].if_sure(minimum) for place in range(len(texts))]
 
 
 def _guard(text: str, prefix: str, unreadable: Unreadable | None) -> GuardedUnit | None:
@@ -264,6 +284,10 @@ def aligned_options(options: TranslateOptions) -> TranslateOptions:
 
 def _damage(source: TaggedText, text: str) -> str | None:
     return find_damage(placeholder_strings(source.text, source.kept), source.text, text)
+
+
+def _confidence(parts: Sequence[_Part]) -> float | None:
+    return least_confidence(part.found for part in parts if part.found is not None)
 
 
 def _is_lost(part: _Part) -> bool:

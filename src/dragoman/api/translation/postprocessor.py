@@ -1,6 +1,7 @@
 """Convert hypotheses to translations: detokenize, align words, compute quality flags."""
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,8 @@ from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.prepared_text import Chunk
 from dragoman.api.translation.translation import Translation, Weights
 from dragoman.api.translation.word_alignment import WordAlignment, replace_unknown, word_alignment
-from dragoman.evaluation.quality_flags import TranslationFacts, quality_flags
+from dragoman.bundle.confidence import Calibration
+from dragoman.evaluation.quality_flags import TranslationFacts, quality_flags, text_flags
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text import Normalizer, Tokenizer, map_words
 from dragoman.text.tokenizers.base import word_boundary_tokens
@@ -19,6 +21,9 @@ from dragoman.text.tokenizers.notation import join_tokens, mark_spaces
 
 _CLEAN = Normalizer(form="none")
 """Makes a translation one line without white space at its ends: bytes that a model writes may spell a line break."""
+
+_FAILURES = {"repetition", "from-nothing", "empty", "copied", "language"}
+_LEAST_LOG_PROB = -100.0  # in place of -inf
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ class Postprocessor:
     normalize: Normalizer
     source_tokenizer: Tokenizer
     source_language: str = ""
+    calibration: Calibration | None = None
 
     @functools.cached_property
     def may_follow_words(self) -> NDArray[np.bool_]:
@@ -76,6 +82,9 @@ class Postprocessor:
             is_truncated=not hypothesis.is_finished,
             is_cut=chunk.is_cut,
         )
+        if self.calibration is not None:
+            features = confidence_features(translation, self.source_language)
+            translation = replace(translation, confidence=self.calibration.probability(features))
         if not options.needs_attention:
             return translation
         surfaces = self.source_tokenizer.tokens(chunk.normalized)
@@ -115,6 +124,15 @@ class Postprocessor:
     def _has_unknown(self, hypothesis: Hypothesis) -> bool:
         """Whether unknown tokens can be replaced by means of attention weights."""
         return self.tokenizer.unk_id in hypothesis.tokens and hypothesis.alignment is not None
+
+
+def confidence_features(translation: Translation, source_language: str) -> tuple[float, float, float, float]:
+    """Return the features of a calibration, in the order of `FEATURES`; the same for every engine."""
+    source, text = translation.source, translation.text
+    length = len(translation.tokens) + (not translation.is_truncated)
+    flags = sum(each.name in _FAILURES for each in text_flags(source, text, source_language)) + translation.is_truncated
+    mean = max(translation.log_prob / max(1, length), _LEAST_LOG_PROB)
+    return mean, math.log(length + 1), math.log((len(text) + 1) / (len(source) + 1)), float(flags)
 
 
 def _unchanged(text: str, options: TranslateOptions) -> Translation:

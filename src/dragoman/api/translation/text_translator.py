@@ -13,7 +13,8 @@ from typing import Any, NoReturn, Self, Unpack, overload
 
 from dragoman.api.translation.options import Cancellation, TranslateKeywords
 from dragoman.api.translation.preprocessor import check_texts
-from dragoman.api.translation.translation import Translation
+from dragoman.api.translation.translation import Translation, damage_flag
+from dragoman.config.search import SearchSettings
 from dragoman.environment import default_threads, trim_heap
 from dragoman.errors import ConfigError
 from dragoman.progress import Progress
@@ -38,6 +39,7 @@ class TextTranslator(ABC):
     """Translates texts, HTML and files, with one model or with several."""
 
     languages: tuple[str, str]
+    search_settings: SearchSettings
     unreadable: Callable[[str], tuple[tuple[int, int], ...]] | None = None
     """Returns the spans of a text that the model cannot read; they stay."""
     _is_closed = False
@@ -194,7 +196,8 @@ def warn_about_damage(damaged: dict[Any, str]) -> None:
     """Emit a Python warning if texts stay unchanged because their placeholders could not be kept."""
     if damaged:
         warnings.warn(
-            f"{format_count(len(damaged), 'text')} not translated, since placeholders or words would be lost, first: "
+            f"{format_count(len(damaged), 'text')} not translated, since placeholders or words would be lost"
+            f"{', or the confidence is too low' if 'unsure' in map(damage_flag, damaged.values()) else ''}, first: "
             f"{next(iter(damaged.values()))}",
             stacklevel=3,
         )

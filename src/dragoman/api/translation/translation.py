@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from dragoman.evaluation.alignment.error_rate import Links
-from dragoman.evaluation.quality_flags import Flag
+from dragoman.evaluation.quality_flags import LEFT_FLAGS, Flag
 from dragoman.markup.protected_spans import find_damage, find_placeholders, placeholder_strings
 from dragoman.search.hypothesis import TraceNode
 
 Weights = tuple[tuple[float, ...], ...]
 
+_LOW = "confidence "  # the start of such reasons
 _DIGITS = 6  # of a weight in JSON
 _REPR_NAMES = ("alignment", "weights", "flags", "nbest", "tree", "is_truncated", "is_cut", "sentences")
 
@@ -28,6 +29,9 @@ class Translation:
     nothing was translated. `tokens` are the tokens that the model wrote. `alignment` links source words to target
     words, both counted from 0; it is None for a model without attention. A row of `weights` has the attention weights
     of one target word over the source words; the rest to 1 is the weight of the end of the source.
+
+    `confidence` is the probability that the translation is usable, that of its least certain sentence; None for a model
+    that was not calibrated.
 
     `is_truncated`: the translation reached the maximum length before its end. `is_cut`: a sentence was too long for
     one search, and was translated in chunks.
@@ -51,12 +55,19 @@ class Translation:
     is_truncated: bool = False
     is_cut: bool = False
     sentences: tuple[Translation, ...] = ()
+    confidence: float | None = None
 
     @property
     def damage(self) -> str | None:
         """Why the text was left untranslated: what its translation would have lost; None if it was translated."""
         is_marked = self.text == self.source and not self.tokens
-        return next((flag.detail for flag in self.flags or () if is_marked and flag.name == "placeholders"), None)
+        return next((flag.detail for flag in self.flags or () if is_marked and flag.name in LEFT_FLAGS), None)
+
+    def if_sure(self, minimum: float) -> Translation:
+        """Return the text untranslated, with the flag ``unsure``, if the confidence is below a minimum."""
+        if (fault := low_confidence(self.confidence, minimum)) is None:
+            return self
+        return Translation(self.source, self.source, flags=(Flag("unsure", fault),), confidence=self.confidence)
 
     def __str__(self) -> str:
         """Return the text of the translation."""
@@ -78,6 +89,8 @@ class Translation:
         """Return plain values for JSON, without results that were not requested. NaN and infinity become None."""
         value: dict[str, Any] = {"source": self.source, "text": self.text}
         value |= {name: _finite(getattr(self, name)) for name in ("score", "log_prob")}
+        if self.confidence is not None:
+            value["confidence"] = round(self.confidence, 4)
         value |= {"is_truncated": self.is_truncated, "is_cut": self.is_cut, "tokens": list(self.tokens)}
         if self.flags is not None:
             value["flags"] = [asdict(flag) for flag in self.flags]
@@ -147,7 +160,25 @@ def join_sentences(source: str, text: str, sentences: Sequence[Translation], *, 
         is_truncated=any(each.is_truncated for each in sentences),
         is_cut=is_cut,
         sentences=tuple(sentences),
+        confidence=least_confidence(sentences),
     )
+
+
+def least_confidence(parts: Iterable[Translation]) -> float | None:
+    """Return the confidence of the least certain part; None if no part has one."""
+    return min((each.confidence for each in parts if each.confidence is not None), default=None)
+
+
+def low_confidence(confidence: float | None, minimum: float) -> str | None:
+    """Return why a text is left untranslated; None if the confidence is not below the minimum."""
+    if confidence is None or confidence >= minimum:
+        return None
+    return f"{_LOW}{confidence:.2f}, below {minimum:g}"
+
+
+def damage_flag(detail: str) -> str:
+    """Return the flag of a text that is left untranslated, given the reason."""
+    return "unsure" if detail.startswith(_LOW) else "placeholders"
 
 
 def _weighted_score(sentence: Translation) -> float:

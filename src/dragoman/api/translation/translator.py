@@ -35,6 +35,7 @@ from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.word_alignment import require_attention
 from dragoman.bundle import Bundle
 from dragoman.bundle.bundle import check_compatible, max_source_tokens
+from dragoman.bundle.confidence import Calibration
 from dragoman.bundle.locate import open_located
 from dragoman.config import Config
 from dragoman.config.corpus import Direction
@@ -85,12 +86,13 @@ class Translator(TextTranslator):
         search: SearchSettings | None = None,
         glossary: Glossary | None = None,
         batch_tokens: int | None = None,
+        bundles: Sequence[Bundle] = (),
     ) -> None:
         """Create a translator from an open engine; `open` opens one."""
         self.engine_reason, self.shared_engine = engine_reason, engine
         self._config, self._tokenizers = config, tokenizers
         self._by_direction: dict[Direction, Self] = {}
-        self.bundles: tuple[Bundle, ...] = ()
+        self.bundles: tuple[Bundle, ...] = tuple(bundles)  # their end deletes the files of unpacked archives
         self.batch_store: BatchStore | None = None
         self._search, self.glossary = search or SearchSettings(), glossary
         self.search_settings = search_for_model(self._search, config.inference)
@@ -109,13 +111,27 @@ class Translator(TextTranslator):
         self.engine, self.languages = engine, self.directions[0] if self.directions else ("", "")
         normalize = Normalizer(form=self._config.tokenizer.normal_form)
         limit, source = max_source_tokens(self._config), tokenizers["source"]
-        self.postprocessor = Postprocessor(tokenizers["target"], normalize, source, self.languages[0])
+        self.postprocessor = Postprocessor(
+            tokenizers["target"], normalize, source, self.languages[0], self._calibration()
+        )
         most = min(_MAX_TOKENS, limit or _MAX_TOKENS)
         self._preprocessor = Preprocessor(source, normalize, self.languages, most, self.postprocessor)
         self.unreadable = self._preprocessor.unreadable
         self._glossaries = CheckedGlossaries(tokenizers["target"], normalize)
         self._forced = ForcedDecoder(engine, limit)
         self._lexical = LexicalLikelihoods(engine, source, tokenizers["target"], translators=self._count)
+
+    def _calibration(self) -> Calibration | None:
+        """Return what estimates the confidence; None for an ensemble, whose probabilities are others."""
+        return self.bundles[0].calibrations().get("-".join(self.languages)) if len(self.bundles) == 1 else None
+
+    def require_calibration(self) -> None:
+        """Raise `ConfigError` for a model that was not calibrated."""
+        if self.postprocessor.calibration is None:
+            raise ConfigError(
+                "min_confidence needs a calibrated model, which this one is not; run dragoman calibrate MODEL --test "
+                "SRC REF, or leave it out"
+            )
 
     def __repr__(self) -> str:
         """Return the languages and the engine."""
@@ -183,8 +199,8 @@ class Translator(TextTranslator):
             search=search,
             glossary=glossary,
             batch_tokens=batch_tokens,
+            bundles=opened,
         )
-        translator.bundles = tuple(opened)  # the files of an unpacked archive are deleted with their Bundle
         is_chosen = source_language or target_language
         return translator.direction(source_language, target_language) if is_chosen else translator
 
@@ -264,7 +280,7 @@ class Translator(TextTranslator):
             search_tree: Return the search tree.
             glossary: Required translations of terms, in place of the glossary of the translator.
             protect: Keep placeholders, tags and addresses. A text whose placeholders cannot be kept is returned
-                unchanged, with the flag `placeholders`.
+                unchanged, with the flag `placeholders`, and one below the minimum confidence with `unsure`.
             first: Index of the first text. Samples depend on the seed and on the index of the text.
             cancelled: Flag that ends the search with `TranslationCancelled`. Torch and ONNX Runtime read it at every
                 step, and so does CTranslate2 with a beam of 1; with a wider beam CTranslate2 reads it every 16
@@ -485,6 +501,8 @@ class Translator(TextTranslator):
                 f"engine must support all options, got {self.engine.name}, which lacks {lack}; open the translator "
                 "with engine='torch'"
             )
+        if options.search.min_confidence:
+            self.require_calibration()
         return options if glossary is None else replace(options, glossary=self._glossaries.check(glossary))
 
     def _release(self) -> None:

@@ -82,7 +82,8 @@ Json = Annotated[bool, flag("--json", "Print everything as JSON.", _FILES)]
 @settings_options(
     search=SearchSettings,
     engine=InspectEngineSettings,
-    exclude={"nbest", "sample", "temperature", "top_k", "top_p", "seed", "engine", "batch_tokens", "shortlist"},
+    exclude={"engine", "batch_tokens", "shortlist", "nbest", "min_confidence"}
+    | {"sample", "temperature", "top_k", "top_p", "seed"},
 )
 def inspect(  # noqa: PLR0913 -- one parameter per option
     bundle: BundlePath,

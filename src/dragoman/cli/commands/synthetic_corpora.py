@@ -55,7 +55,7 @@ Reference = Annotated[
 
 
 @settings_options(
-    exclude={"nbest"},
+    exclude={"nbest", "min_confidence"},
     tagging=TagSettings,
     filters=PairFilters,
     noise=NoiseSettings,
@@ -110,7 +110,9 @@ def backtranslate(  # noqa: PLR0913 -- one parameter per option
         _print_use(corpus, "back-translation", [*symbols, *([BLANK] if noise.noise else [])])
 
 
-@settings_options(exclude={"nbest", "min_chrf"}, filters=PairFilters, search=SearchSettings, engine=EngineSettings)
+@settings_options(
+    exclude={"nbest", "min_chrf", "min_confidence"}, filters=PairFilters, search=SearchSettings, engine=EngineSettings
+)
 def distill(  # noqa: PLR0913 -- one parameter per option
     bundle: Teacher,
     source: Source,

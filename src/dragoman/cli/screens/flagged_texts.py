@@ -25,6 +25,7 @@ FailOn = Annotated[
 ]
 _NONE = "none"
 _DAMAGE = "placeholders"
+_LEFT = {_DAMAGE: "placeholders, tags or words would be lost", "unsure": "the confidence is too low"}
 
 
 def parse_fail_on(value: str | None, *, is_document: bool) -> frozenset[str]:
@@ -34,14 +35,14 @@ def parse_fail_on(value: str | None, *, is_document: bool) -> frozenset[str]:
     names = frozenset((value or _DAMAGE).replace(" ", "").split(","))
     if names == {_NONE}:
         return frozenset()
-    known = TEXT_FLAGS if is_document else FLAGS.keys()
+    known = TEXT_FLAGS | _LEFT.keys() if is_document else FLAGS.keys()
     if unknown := sorted(names - known):
         which = "of documents " if is_document and names <= FLAGS.keys() else ""
         listed = ", ".join(name for name in FLAGS if name in known)
         raise ConfigError(
             f"--fail-on must name quality flags {which}({listed}) or none, got {unknown[0]!r}; correct it"
         )
-    return names | {_DAMAGE}
+    return names | _LEFT.keys()
 
 
 def fail_on_lines(work: LineWork, name: str, kinds: frozenset[str]) -> None:
@@ -70,15 +71,16 @@ def fail_on_document(result: DocumentTranslation, name: str, kinds: frozenset[st
 def _message(flag: str, texts: str, count: int, first: str) -> str:
     from dragoman.evaluation.quality_flags import FLAGS
 
-    if flag == _DAMAGE:
-        return f"{texts} left untranslated, because placeholders, tags or words would be lost, first {first}"
+    if flag in _LEFT:
+        return f"{texts} left untranslated, because {_LEFT[flag]}, first {first}"
     return f"{texts} {'has' if count == 1 else 'have'} the flag {flag} ({FLAGS[flag]}), first {first}"
 
 
 def _finish(found: dict[str, str], kinds: frozenset[str]) -> None:
     failed = [message for flag, message in found.items() if flag in kinds]
-    if not failed and _DAMAGE in found:
-        echo(f"note    {found[_DAMAGE]}", err=True)
+    for flag in _LEFT:
+        if not failed and flag in found:
+            echo(f"note    {found[flag]}", err=True)
     exit_if_flagged(failed)
 
 

@@ -192,7 +192,10 @@ def open_translator(bundle: Bundle, role: EngineRole, settings: ServerSettings, 
         )
     if getattr(translator.shared_engine, "has_new_export", False):
         _log.info("%s", getattr(translator.shared_engine, "note", ""))
-    tried = translator.direction(*translator.directions[0]).translate(_WARM_UP)
+    first = translator.direction(*translator.directions[0])
+    if settings.min_confidence:
+        first.require_calibration()
+    tried = first.translate(_WARM_UP)
     if not math.isfinite(tried.score) or not tried.text.strip():
         what = "no text" if math.isfinite(tried.score) else "a score that is not finite"
         raise BundleError(

@@ -12,6 +12,7 @@ from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.translation import Translation, join_sentences
 from dragoman.markup.placeholders.guarded_unit import GuardedUnit, guard_text
 from dragoman.markup.tagged_text import TaggedText
+from dragoman.server.errors import RequestError
 from dragoman.server.glossaries import open_glossary_store
 from dragoman.server.models.routing import Languages, language_name
 from dragoman.server.pipeline.language_resolution import LanguageDetector, ResolvedText, resolve_texts
@@ -81,16 +82,28 @@ class TranslationPipeline:
             pair = await self.service.open_pair(part, reservation)
             translated = await translate(pair, [texts[number] for number in numbers], part, reservation)
             results |= zip(numbers, translated, strict=True)
+        self._reject_unsure([results[number].translation for numbers in groups.values() for number in numbers])
         return [results[number] for number in range(len(texts))]
+
+    def _min_confidence(self, request: TranslationRequest) -> float:
+        return self.settings.min_confidence if request.min_confidence is None else request.min_confidence
+
+    @staticmethod
+    def _reject_unsure(translations: Sequence[Translation]) -> None:
+        """Raise `RequestError` if all texts are left untranslated, because the confidence of each is too low."""
+        reasons = [each.damage for each in translations if each.flags and each.flags[0].name == "unsure"]
+        if reasons and len(reasons) == len(translations):
+            texts = "the text is" if len(reasons) == 1 else f"all {len(reasons)} texts are"
+            raise RequestError(f"{texts} not translated: {reasons[0]}; write other words", code="unsure")
 
     async def stream(
         self, text: ResolvedText, request: TranslationRequest, reservation: Reservation
     ) -> AsyncIterator[str | TranslationResult]:
         """Yield the text of a translation in parts, then its result.
 
-        HTML, and text with protected parts, is yielded as one part: it may change until the end.
+        HTML, text with protected parts, and text with a minimum confidence are one part: it may change until the end.
         """
-        if not (text.is_passthrough or request.is_html):
+        if not (text.is_passthrough or request.is_html or self._min_confidence(request)):
             one = replace(request.for_pair(text.source, text.target), texts=[text.text])
             pair = await self.service.open_pair(one, reservation)
 
@@ -112,7 +125,8 @@ class TranslationPipeline:
         options = request.options
         results = [_unchanged(each.text, request.source, options) for each in tagged]
         size = sum(len(each.text) for each in tagged)
-        work = await self.service.offload(size, lambda: MarkupTranslation(tagged, pair.unreadable))
+        minimum = self._min_confidence(request)
+        work = await self.service.offload(size, lambda: MarkupTranslation(tagged, pair.unreadable, minimum))
         aligned = replace(request, options=aligned_options(options))
         asked = aligned if any(work.has_tags) else request
         first, second = list[TranslationResult](), list[TranslationResult]()
@@ -145,6 +159,8 @@ class TranslationPipeline:
             _, results = await self.translate_tagged(pair, tagged, request, reservation)
         else:
             results = await self.service.translate_pair(pair, replace(request, texts=plain), reservation)
+            minimum = self._min_confidence(request)
+            results = [replace(each, translation=each.translation.if_sure(minimum)) for each in results]
         return [_with_alternatives(result, each) for result, each in zip(results, texts, strict=True)]
 
     async def _translate_html(

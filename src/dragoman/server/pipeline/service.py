@@ -138,7 +138,7 @@ class TranslationService:
         """Find the route of a request, and load its models."""
         known = self._registry.routes
         route = find_route(known, request.source, request.target, request.model)
-        names, translators = route.models[0], []
+        names, translators = route.models[0], list[Translator]()
         for number, (name, direction) in enumerate(zip(names, route.directions(), strict=True)):
             options = step_options(request.options, is_first=number == 0, is_last=number == len(names) - 1)
             loading = self._registry.get_capable(name, options.search, phrases=False)
@@ -146,6 +146,9 @@ class TranslationService:
             if self._registry.routes is not known:  # the model on disk has other languages, or was reloaded
                 return await self.open_pair(request, reservation)
             translators.append(in_direction(opened, direction))
+        minimum = request.min_confidence
+        for each in translators if (self.settings.min_confidence if minimum is None else minimum) else ():
+            each.require_calibration()
         return OpenPair(route, tuple(translators))
 
     async def translate_pair(

@@ -36,6 +36,15 @@ class TranslateRequest(BaseModel):
         examples=[{"snow": "Schnee"}],
     )
     split: StrictBool = Field(True, description="Split texts into sentences.")
+    min_confidence: float | None = Field(
+        None,
+        strict=True,
+        ge=0.0,
+        le=1.0,
+        description="Leave texts untranslated whose confidence is lower; reject the request if that is all of them. "
+        "Needs a calibrated model; that of the server by default.",
+        examples=[0.5],
+    )
     stream: StrictBool = Field(False, description="Respond with server-sent events.")
 
     def to_request(self, settings: ServerSettings, store: GlossaryStore, owner: str) -> TranslationRequest:
@@ -60,7 +69,9 @@ class TranslateRequest(BaseModel):
         )
         texts = self.text if isinstance(self.text, list) else [self.text]
         return TranslationRequest(
-            texts, self.source, self.target, self.model or None, is_html, options, glossary=stored
+            *(texts, self.source, self.target, self.model or None, is_html, options),
+            glossary=stored,
+            min_confidence=self.min_confidence,
         )
 
 
@@ -91,6 +102,9 @@ class TranslatedText(BaseModel):
     is_truncated: bool
     is_cut: bool
     tokens: list[str]
+    confidence: float | None = Field(
+        None, description="Probability that the translation is usable; of a calibrated model only."
+    )
     flags: list[QualityFlag] | None = None
     source_words: list[str] | None = None
     target_words: list[str] | None = None

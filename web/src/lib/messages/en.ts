@@ -104,6 +104,7 @@ export const english = {
   selectPairFirst: 'Select the source language first: each language pair has its own glossary.',
 
   flags: 'Possible problems',
+  confidence: (percent: string) => `The model is unsure: confidence ${percent}`,
   moreFlags: (count: string) => `${count} more`,
   flaggedSentence: (number: string) => `Sentence ${number}`,
   flagNames: {
@@ -119,6 +120,7 @@ export const english = {
     copied: 'Copied',
     dropped: 'Words dropped',
     language: 'Language',
+    unsure: 'Unsure',
   } as Record<string, string>,
   /** What was found, which the server sends in English, in brackets. */
   flagDetail: ((_flag, detail) => `(${detail})`) as (

@@ -15,6 +15,7 @@ const PATTERNS: [pattern: RegExp, translate: (parts: string[], languageName: Lan
   [/^lost (.+); new (.+)$/s, ([lost = '', added = '']) => `丢失：${list(lost)}；多出：${list(added)}`],
   [/^lost (.+)$/s, ([lost = '']) => `丢失：${list(lost)}`],
   [/^new (.+)$/s, ([added = '']) => `多出：${list(added)}`],
+  [/^confidence (.+), below (.+)$/, ([value, minimum]) => `置信度 ${value}，低于 ${minimum}`],
   [/^similarity (.+)$/, ([value]) => `相似度 ${value}`],
   [/^(\S+) instead of (\S+)$/, ([found = '', expected = ''], name) => `检测为${name(found)}，而不是${name(expected)}`],
 ];

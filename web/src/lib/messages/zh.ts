@@ -101,6 +101,7 @@ export const chinese: Messages = {
   selectPairFirst: '请先选择源语言：每个语言对各有一份术语表。',
 
   flags: '可能的问题',
+  confidence: percent => `模型把握不足：置信度 ${percent}`,
   moreFlags: count => `还有 ${count} 条`,
   flaggedSentence: number => `第 ${number} 句`,
   flagNames: {
@@ -116,6 +117,7 @@ export const chinese: Messages = {
     copied: '照抄',
     dropped: '漏译',
     language: '语言不符',
+    unsure: '把握不足',
   },
   flagDetail: (flag, detail, languageName) => `（${chineseFlagDetail(flag, detail, languageName)}）`,
   flagMeanings: {
@@ -131,6 +133,7 @@ export const chinese: Messages = {
     copied: '译文与原文相同或几乎相同',
     dropped: '原文中有些词从未被关注，可能漏译了',
     language: '原文不是所选源语言',
+    unsure: '置信度低于下限，此文本未翻译',
   },
 
   document: '翻译文档',
@@ -185,6 +188,7 @@ export const chinese: Messages = {
     unknown_language: '此服务器不支持该语言。',
     unknown_model: '所选模型不存在，或不适用于所选语言。',
     unsupported_media_type: '服务器不支持这种内容类型。',
+    unsure: '模型对译文的把握不足，因此没有翻译。',
   } satisfies Record<ErrorCode, string>,
   retryIn: seconds => `${seconds} 秒后重试。`,
   retry: '重试',

@@ -125,6 +125,9 @@ def _behind(first: Translation, second: Translation, bridge: NDArray[np.float64]
         source_words=first.source_words,
         alignment=_links(first.alignment, second.alignment, bridge),
         weights=_weights(first.weights, second.weights, bridge),
+        confidence=None
+        if first.confidence is None or second.confidence is None
+        else first.confidence * second.confidence,
     )
 
 

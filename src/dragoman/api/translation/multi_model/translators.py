@@ -183,7 +183,7 @@ class PivotTranslator(TextTranslator):
 
     def __post_init__(self) -> None:
         self.languages = self.first.languages[0], self.second.languages[1]
-        self.unreadable = self.first.unreadable
+        self.unreadable, self.search_settings = self.first.unreadable, self.second.search_settings
 
     def __repr__(self) -> str:
         return f"PivotTranslator({' → '.join((*self.first.languages, self.second.languages[1]))})"
@@ -213,7 +213,7 @@ class PivotTranslator(TextTranslator):
         prefix = given.pop("prefix", "")
         prefixes = [prefix] * len(texts) if isinstance(prefix, str) else prefix
         number, cancelled, progress = (given.pop(name, None) for name in ("first", "cancelled", "progress"))
-        search = given.pop("search", None) or self.second.search_settings
+        search = given.pop("search", None) or self.search_settings
         search = search_settings(search, beam=given.pop("beam", None), nbest=given.pop("nbest", None))
         chosen = TranslateOptions(search=search, **given)
         with shown_progress(progress, unit="sentence", delay=_PROGRESS_DELAY) as shown:
