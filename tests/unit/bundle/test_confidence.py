@@ -1,4 +1,4 @@
-"""The confidence of a bundle: written beside the other files, read again, and refused if it is hostile."""
+"""The confidence of a bundle: written with the other files, read again, and refused if it is hostile."""
 
 import json
 import shutil
