@@ -121,6 +121,7 @@ CLASSES = {
         "top_k": "field",
         "top_p": "field",
         "seed": "field",
+        "min_confidence": "field",
     },
     "Translation": {
         "to_json": "(self) -> dict[str, Any]",
@@ -140,6 +141,7 @@ CLASSES = {
         "tree": "field",
         "is_truncated": "field",
         "is_cut": "field",
+        "confidence": "field",
         "sentences": "field",
     },
     "Translator": SHARED
@@ -200,9 +202,10 @@ CLASSES = {
 }
 # Methods that the server and the command line share; docs/stability.md excludes them.
 INTERNAL = {
-    "Bundle": {"inference"},
+    "Bundle": {"calibrations", "inference"},
     "Glossary": {"characters", "find_terms", "location", "normalized"},
     "SearchSettings": {"limit"},
+    "Translation": {"if_sure"},
     "Translator": {"assemble", "detokenizer", "postprocess", "prepare", "preprocessor", "search"},
 }
 TOP_LEVEL = sorted([*SIGNATURES, *CLASSES, "__version__"])

@@ -13,6 +13,7 @@ from dragoman.api.translation.prepared_text import Chunk
 from dragoman.api.translation.translation import Translation, Weights
 from dragoman.api.translation.word_alignment import WordAlignment, replace_unknown, word_alignment
 from dragoman.bundle.confidence import Calibration
+from dragoman.errors import ConfigError
 from dragoman.evaluation.quality_flags import TranslationFacts, quality_flags, text_flags
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text import Normalizer, Tokenizer, map_words
@@ -49,6 +50,14 @@ class Postprocessor:
     def may_follow_words(self) -> NDArray[np.bool_]:
         """Mask of the tokens that may follow a term without making it another word. Shapes: [vocab]."""
         return word_boundary_tokens(self.tokenizer)
+
+    def require_calibration(self) -> None:
+        """Raise `ConfigError` for a model that was not calibrated."""
+        if self.calibration is None:
+            raise ConfigError(
+                "min_confidence needs a calibrated model, which this one is not; run dragoman calibrate MODEL --test "
+                "SRC REF, or leave it out"
+            )
 
     def tokenize(self, text: str) -> TokenizedTarget:
         normalized = self.normalize(text)

@@ -35,7 +35,6 @@ from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.word_alignment import require_attention
 from dragoman.bundle import Bundle
 from dragoman.bundle.bundle import check_compatible, max_source_tokens
-from dragoman.bundle.confidence import Calibration
 from dragoman.bundle.locate import open_located
 from dragoman.config import Config
 from dragoman.config.corpus import Direction
@@ -111,27 +110,15 @@ class Translator(TextTranslator):
         self.engine, self.languages = engine, self.directions[0] if self.directions else ("", "")
         normalize = Normalizer(form=self._config.tokenizer.normal_form)
         limit, source = max_source_tokens(self._config), tokenizers["source"]
-        self.postprocessor = Postprocessor(
-            tokenizers["target"], normalize, source, self.languages[0], self._calibration()
-        )
+        calibrations = self.bundles[0].calibrations() if len(self.bundles) == 1 else {}  # an ensemble has others
+        parts = tokenizers["target"], normalize, source, self.languages[0]
+        self.postprocessor = Postprocessor(*parts, calibrations.get("-".join(self.languages)))
         most = min(_MAX_TOKENS, limit or _MAX_TOKENS)
         self._preprocessor = Preprocessor(source, normalize, self.languages, most, self.postprocessor)
         self.unreadable = self._preprocessor.unreadable
         self._glossaries = CheckedGlossaries(tokenizers["target"], normalize)
         self._forced = ForcedDecoder(engine, limit)
         self._lexical = LexicalLikelihoods(engine, source, tokenizers["target"], translators=self._count)
-
-    def _calibration(self) -> Calibration | None:
-        """Return what estimates the confidence; None for an ensemble, whose probabilities are others."""
-        return self.bundles[0].calibrations().get("-".join(self.languages)) if len(self.bundles) == 1 else None
-
-    def require_calibration(self) -> None:
-        """Raise `ConfigError` for a model that was not calibrated."""
-        if self.postprocessor.calibration is None:
-            raise ConfigError(
-                "min_confidence needs a calibrated model, which this one is not; run dragoman calibrate MODEL --test "
-                "SRC REF, or leave it out"
-            )
 
     def __repr__(self) -> str:
         """Return the languages and the engine."""
@@ -280,7 +267,7 @@ class Translator(TextTranslator):
             search_tree: Return the search tree.
             glossary: Required translations of terms, in place of the glossary of the translator.
             protect: Keep placeholders, tags and addresses. A text whose placeholders cannot be kept is returned
-                unchanged, with the flag `placeholders`, and one below the minimum confidence with `unsure`.
+                unchanged, with the flag `placeholders`; one below `min_confidence` with `unsure`.
             first: Index of the first text. Samples depend on the seed and on the index of the text.
             cancelled: Flag that ends the search with `TranslationCancelled`. Torch and ONNX Runtime read it at every
                 step, and so does CTranslate2 with a beam of 1; with a wider beam CTranslate2 reads it every 16
@@ -502,7 +489,7 @@ class Translator(TextTranslator):
                 "with engine='torch'"
             )
         if options.search.min_confidence:
-            self.require_calibration()
+            self.postprocessor.require_calibration()
         return options if glossary is None else replace(options, glossary=self._glossaries.check(glossary))
 
     def _release(self) -> None:

@@ -194,7 +194,7 @@ def open_translator(bundle: Bundle, role: EngineRole, settings: ServerSettings, 
         _log.info("%s", getattr(translator.shared_engine, "note", ""))
     first = translator.direction(*translator.directions[0])
     if settings.min_confidence:
-        first.require_calibration()
+        first.postprocessor.require_calibration()
     tried = first.translate(_WARM_UP)
     if not math.isfinite(tried.score) or not tried.text.strip():
         what = "no text" if math.isfinite(tried.score) else "a score that is not finite"

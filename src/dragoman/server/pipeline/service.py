@@ -148,7 +148,7 @@ class TranslationService:
             translators.append(in_direction(opened, direction))
         minimum = request.min_confidence
         for each in translators if (self.settings.min_confidence if minimum is None else minimum) else ():
-            each.require_calibration()
+            each.postprocessor.require_calibration()
         return OpenPair(route, tuple(translators))
 
     async def translate_pair(
