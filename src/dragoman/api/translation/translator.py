@@ -110,9 +110,8 @@ class Translator(TextTranslator):
         self.engine, self.languages = engine, self.directions[0] if self.directions else ("", "")
         normalize = Normalizer(form=self._config.tokenizer.normal_form)
         limit, source = max_source_tokens(self._config), tokenizers["source"]
-        calibrations = self.bundles[0].calibrations() if len(self.bundles) == 1 else {}  # an ensemble has others
-        parts = tokenizers["target"], normalize, source, self.languages[0]
-        self.postprocessor = Postprocessor(*parts, calibrations.get("-".join(self.languages)))
+        known = self.bundles[0].calibrations().get("-".join(self.languages)) if len(self.bundles) == 1 else None
+        self.postprocessor = Postprocessor(tokenizers["target"], normalize, source, self.languages[0], known)
         most = min(_MAX_TOKENS, limit or _MAX_TOKENS)
         self._preprocessor = Preprocessor(source, normalize, self.languages, most, self.postprocessor)
         self.unreadable = self._preprocessor.unreadable
@@ -320,11 +319,10 @@ class Translator(TextTranslator):
     ) -> Iterator[str]:
         """Translate a text, and yield its translation in parts as soon as they will not change any more.
 
-        Arguments are those of `translate`, and the parts, joined, are its text. A text with placeholders that are
-        protected is yielded as one part. Torch and ONNX Runtime yield token by
-        token, and closing the iterator ends the search within a step; so does CTranslate2 with a beam of 1. With a
-        wider beam CTranslate2 yields sentence by sentence, and closing waits for the end of the current one; `open`
-        with ``incremental=True`` avoids that.
+        Arguments are those of `translate`, and the parts, joined, are its text. Protected placeholders and a minimum
+        confidence make it one part. Torch and ONNX Runtime yield token by token, and closing the iterator ends the
+        search within a step; so does CTranslate2 with a beam of 1. With a wider beam CTranslate2 yields sentence by
+        sentence, and closing waits for the end of the current one; `open` with ``incremental=True`` avoids that.
         """
         self = self.direction(source, target)  # noqa: PLW0642 -- as in `translate`
         options = self._complete(
@@ -336,7 +334,8 @@ class Translator(TextTranslator):
             )
         )
         check_texts([text])
-        if protect and (guard_text(text) is not None or self.preprocessor.unreadable(text)):
+        is_whole = options.search.min_confidence or guard_text(text) is not None or self.preprocessor.unreadable(text)
+        if protect and is_whole:
             more: TranslateKeywords = {"prefix": prefix, "split_sentences": split_sentences, "cancelled": cancelled}
             more |= {"max_sentence_tokens": max_sentence_tokens, "search": options.search, "glossary": options.glossary}
             return (self.translate(each, **more).text for each in (text,))

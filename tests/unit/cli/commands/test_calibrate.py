@@ -110,8 +110,8 @@ def test_a_minimum_needs_one_calibrated_model(model: Path):
 
 
 def test_html_is_left_with_a_warning(model: Path):
-    with (
-        Translator.open(surely(model, -2.0), engine="torch", search=SearchSettings(min_confidence=0.5)) as translator,
-        pytest.warns(UserWarning, match="or the confidence is too low, first: confidence 0.12, below 0.5"),
-    ):
-        assert translator.translate_html("<p>a house</p>") == "<p>a house</p>"
+    search = SearchSettings(min_confidence=0.5)
+    with Translator.open(surely(model, -2.0), engine="torch", search=search) as translator:
+        assert list(translator.translate_stream("a house")) == ["a house"]
+        with pytest.warns(UserWarning, match="or the confidence is too low, first: confidence 0.12, below 0.5"):
+            assert translator.translate_html("<p>a house</p>") == "<p>a house</p>"
