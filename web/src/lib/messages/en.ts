@@ -104,7 +104,7 @@ export const english = {
   selectPairFirst: 'Select the source language first: each language pair has its own glossary.',
 
   flags: 'Possible problems',
-  confidence: (percent: string) => `The model is unsure: confidence ${percent}`,
+  unsure: (percent: string) => `The model is unsure: confidence ${percent}`,
   moreFlags: (count: string) => `${count} more`,
   flaggedSentence: (number: string) => `Sentence ${number}`,
   flagNames: {

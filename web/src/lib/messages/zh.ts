@@ -101,7 +101,7 @@ export const chinese: Messages = {
   selectPairFirst: '请先选择源语言：每个语言对各有一份术语表。',
 
   flags: '可能的问题',
-  confidence: percent => `模型把握不足：置信度 ${percent}`,
+  unsure: percent => `模型把握不足：置信度 ${percent}`,
   moreFlags: count => `还有 ${count} 条`,
   flaggedSentence: number => `第 ${number} 句`,
   flagNames: {
