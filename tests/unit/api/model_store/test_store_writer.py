@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.api.model_store.store_writer import (
+    changed_in_place,
     check_place,
     install,
     keep_file,
@@ -17,9 +18,12 @@ from dragoman.api.model_store.store_writer import (
     verify,
     with_version,
 )
+from dragoman.bundle import Bundle
+from dragoman.bundle.bundle import write_calibration
 from dragoman.bundle.model_store import ModelEntry, ModelStore, StoredVersion
 from dragoman.errors import BundleError, ConfigError
 from testkit.random_bundle import random_bundle
+from tests.unit.bundle.test_confidence import FITTED
 
 WAIT = """
 import sys
@@ -68,6 +72,18 @@ def test_an_update_keeps_the_last_version_and_back_returns_to_it(store: ModelSto
     assert swap_versions(store, "en-pt").current.version == "2.0"
     assert store.bundle(store.read("en-pt")).name.startswith("2.0-")
     verify(store, "en-pt")
+
+
+def test_a_calibrated_model_is_verified_with_its_new_digest(store: ModelStore):
+    entry = add(store, "en-pt", "1.0")
+    path = store.bundle(entry)
+    with changed_in_place(path):
+        changed = write_calibration(Bundle.open(path), "en-pt", FITTED)
+    assert store.read("en-pt").current.digest == changed.digest != entry.current.digest
+    assert verify(store, "en-pt").current.folder == entry.current.folder
+    copied = path.rename(store.folder.parent / "bundle")
+    with changed_in_place(copied):  # not of a store
+        pass
 
 
 def test_there_is_no_way_back_from_the_first_version(store: ModelStore):

@@ -69,8 +69,8 @@ def test_the_texts_of_a_document_are_counted_and_flagged(tmp_path: Path):
 
 
 def test_flags_that_do_not_exist_are_named():
-    assert parse_fail_on(None, is_document=True) == {"placeholders"}
-    assert parse_fail_on("numbers, language", is_document=False) == {"numbers", "language", "placeholders"}
+    assert parse_fail_on(None, is_document=True) == {"placeholders", "unsure"}
+    assert parse_fail_on("numbers, language", is_document=False) == {"numbers", "language", "placeholders", "unsure"}
     with pytest.raises(ConfigError, match=r"--fail-on must name quality flags \(unlikely, .*\) or none, got 'nubmers'"):
         parse_fail_on("nubmers", is_document=False)
     with pytest.raises(ConfigError, match=r"quality flags of documents \(repetition, .*\) or none, got 'unlikely'"):
