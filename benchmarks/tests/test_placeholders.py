@@ -9,6 +9,7 @@ from benchmarks.placeholders import FORMATS, Result, Unit, fault, in_documents, 
 from dragoman.api.translation import markup
 from dragoman.api.translation.text_translator import TextTranslator
 from dragoman.api.translation.translation import Translation
+from dragoman.config.search import SearchSettings
 from dragoman.documents.formats import FORMATS as ALL
 from dragoman.documents.formats import read_document
 
@@ -17,6 +18,7 @@ class _Damaging(TextTranslator):
     """Writes words in reverse order and placeholders in upper case, and loses the last word."""
 
     languages = ("en", "pt")
+    search_settings = SearchSettings()
 
     def translate(self, text: Any, **_: Any) -> Any:
         return [self._one(each) for each in text]

@@ -266,7 +266,7 @@ def open_outline(folder: Path) -> Bundle:
 
 def free_parsed(bundle: Bundle) -> None:
     """Free the tokenizers and tables that a bundle has read; it reads them again when they are needed."""
-    for name in ("_quantization", "_shortlist", "_tokenizers"):
+    for name in ("_calibrations", "_quantization", "_shortlist", "_tokenizers"):
         vars(bundle).pop(name, None)
 
 

@@ -12,6 +12,7 @@ from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import load_config
 from dragoman.engines.ctranslate2.engine import CTranslate2Engine
 from dragoman.engines.ctranslate2.export import export_ctranslate2, longest_sentence
+from dragoman.engines.onnx.session import has_vnni
 from dragoman.engines.select import open_engine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import BundleError, CombinationError
@@ -46,7 +47,8 @@ def test_int8_is_near(kind: str, tmp_path: Path):
         for precision in ("float32", "int8")
     )
     gaps = [abs(a.score - b.score) for a, b in zip(exact, near, strict=True)]
-    assert 0 < max(gaps) < 0.2
+    # Without VNNI the sums of bytes may overflow.
+    assert 0 < max(gaps) < (0.2 if has_vnni() else 0.8)
 
 
 def test_its_files(tmp_path: Path):
