@@ -17,6 +17,8 @@ from dragoman.plugins import installed_plugins
 from dragoman.stop_signal import raise_on_sigterm
 from dragoman.version import __version__
 
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for them reads the metadata of all packages
+
 COMMANDS = {
     "demo": "Train a small model of dates in about a minute and show its attention.",
     "new": "Write a commented dragoman.toml for a corpus, with a preset for its size.",

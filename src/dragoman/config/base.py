@@ -116,7 +116,7 @@ class Settings(BaseModel):
         frozen=True,
         strict=True,
         allow_inf_nan=False,
-        defer_build=True,  # validators are built on first use: `--help` does not need them
+        defer_build=True,  # `--help` needs no validators; a default instance would build them on import
     )
 
     @classmethod

@@ -228,9 +228,9 @@ class DataConfig(Settings):
     """Maximum number of tokens per side; longer pairs are not used in training, and counted."""
     shard_pairs: Size = 500_000
     """Approximate number of pairs per file of prepared data."""
-    cleaning: CleaningConfig = CleaningConfig()
+    cleaning: CleaningConfig = Field(default_factory=CleaningConfig)
     """Repairs of text, and filters of pairs."""
-    sampling: SamplingConfig = SamplingConfig()
+    sampling: SamplingConfig = Field(default_factory=SamplingConfig)
     """Sampling of prepared pairs in training."""
     augment: AugmentConfig | None = None
     """Changed pairs in training; none unless the table is there, with usual shares if it is empty."""

@@ -90,11 +90,11 @@ class RnnConfig(Settings):
     """Dropout of embeddings, between layers and before the output."""
     reverse_source: bool = False
     """Encode the source in reverse order (Sutskever, section 3.3). Alignments keep the original order."""
-    encoder: RnnEncoderConfig = RnnEncoderConfig()
+    encoder: RnnEncoderConfig = Field(default_factory=RnnEncoderConfig)
     """Encoder."""
-    decoder: RnnDecoderConfig = RnnDecoderConfig()
+    decoder: RnnDecoderConfig = Field(default_factory=RnnDecoderConfig)
     """Decoder."""
-    attention: AttentionConfig = AttentionConfig()
+    attention: AttentionConfig = Field(default_factory=AttentionConfig)
     """Attention of the decoder."""
 
     @property

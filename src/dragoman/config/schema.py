@@ -127,11 +127,11 @@ class Config(Settings):
     """Purpose of this configuration in one line."""
     data: DataConfig | None = None
     """Corpora and their preparation; presets have none."""
-    tokenizer: TokenizerConfig = TokenizerConfig()
+    tokenizer: TokenizerConfig = Field(default_factory=TokenizerConfig)
     """Tokenization of text."""
     model: ModelConfig
     """Model architecture."""
-    training: TrainingConfig = TrainingConfig()
+    training: TrainingConfig = Field(default_factory=TrainingConfig)
     """Training."""
     start: StartConfig | None = None
     """Model to fine-tune; without it weights are initialized at random."""
