@@ -44,6 +44,17 @@ def select_target(document: Document, language: str) -> None:
         document.select(language)
 
 
+@runtime_checkable
+class _NotedDocument(Protocol):
+    name: str
+    notes: Sequence[str]
+
+
+def reader_notes(document: Document) -> list[str]:
+    """Return what the reader of a document found that its user should know, such as texts that must stay."""
+    return [f"{document.name}: {note}" for note in document.notes] if isinstance(document, _NotedDocument) else []
+
+
 def changed_segments(segments: Sequence[TaggedText], translated: Sequence[TaggedText]) -> list[TaggedText | None]:
     """Return the translations, with None for each that equals its segment."""
     if len(segments) != len(translated):

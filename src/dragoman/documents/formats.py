@@ -47,23 +47,30 @@ class DocumentFormat(NamedTuple):
 
 _HTML = DocumentFormat("text/html", f"{_READER}html_document:read_html")
 _XLIFF = DocumentFormat("application/xliff+xml", f"{_READER}xml.xliff:read_xliff", is_bilingual=True)
-_ODT = "application/vnd.oasis.opendocument.text"
-_PPTX, _DOCX = f"{_OFFICE}presentationml.presentation", f"{_OFFICE}wordprocessingml.document"
+_OPEN = "application/vnd.oasis.opendocument."
 _PO = "text/x-gettext-translation"
 
+
+def _archive(media_type: str, reader: str) -> DocumentFormat:
+    return DocumentFormat(media_type, f"{_READER}office.{reader}", MAX_BYTES, is_archive=True)
+
+
 FORMATS = {
-    ".docx": DocumentFormat(_DOCX, f"{_READER}office.ooxml:read_docx", MAX_BYTES, is_archive=True),
+    ".docx": _archive(f"{_OFFICE}wordprocessingml.document", "ooxml:read_docx"),
     ".htm": _HTML,
     ".html": _HTML,
     ".md": DocumentFormat("text/markdown", f"{_READER}markdown.document:read_md", 1 << 20),  # parsing is slow
-    ".odt": DocumentFormat(_ODT, f"{_READER}office.odt:read_odt", MAX_BYTES, is_archive=True),
+    ".odp": _archive(f"{_OPEN}presentation", "odt:read_odp"),
+    ".ods": _archive(f"{_OPEN}spreadsheet", "odt:read_ods"),
+    ".odt": _archive(f"{_OPEN}text", "odt:read_odt"),
     ".po": DocumentFormat(_PO, f"{_READER}text.po:read_po", is_bilingual=True),
-    ".pptx": DocumentFormat(_PPTX, f"{_READER}office.ooxml:read_pptx", MAX_BYTES, is_archive=True),
+    ".pptx": _archive(f"{_OFFICE}presentationml.presentation", "ooxml:read_pptx"),
     ".srt": DocumentFormat("application/x-subrip", f"{_READER}text.srt:read_srt"),
     ".tmx": DocumentFormat("application/x-tmx+xml", f"{_READER}xml.tmx:read_tmx", is_bilingual=True),
     ".txt": DocumentFormat("text/plain", f"{_READER}text.text_file:read_txt"),
     ".xlf": _XLIFF,
     ".xliff": _XLIFF,
+    ".xlsx": _archive(f"{_OFFICE}spreadsheetml.sheet", "ooxml:read_xlsx"),
 }
 """The formats of this package by suffix."""
 
@@ -78,9 +85,16 @@ _CONVERSIONS = {
     "make a .po file of it with msginit": "pot",
     "make a .po file of it with msgunfmt": "gmo mo",
     "convert it to .html or .md": "adoc asciidoc creole ipynb mdx org rst tex textile wiki",
-    "convert it to .docx": "doc dot dotx docm fodt ott pages rtf wpd wps",
-    "convert it to .pptx": "key odp ppt pptm pps ppsx",
-    "save the column to translate as a .txt file": "ods xls xlsm xlsx parquet",
+    "convert it to .docx": "doc dot fodt pages rtf wpd wps",
+    "convert it to .pptx": "fodp key ppt pps",
+    "convert it to .xlsx": "fods numbers xls xlsb",
+    "save the column to translate as a .txt file": "parquet",
+    "add --as docx": "docm dotm dotx",
+    "add --as pptx": "potm potx ppsm ppsx pptm",
+    "add --as xlsx": "xlsm xltm xltx",
+    "add --as odt": "ott",
+    "add --as ods": "ots",
+    "add --as odp": "otp",
     "convert it to .html, .docx or .txt": "azw azw3 chm djvu epub mobi pdf ps xps",
     "add --as html": "handlebars hbs j2 jinja jinja2 mustache njk shtml tpl twig xht xhtml",
     "add --as md": "markdown mdown mkd qmd rmd",

@@ -8,7 +8,13 @@ from pathlib import Path
 from dragoman.api.translation.markup import EMPTY, translate_markup
 from dragoman.api.translation.text_translator import TextTranslator
 from dragoman.api.translation.translation import damage_flag
-from dragoman.documents.document import Document, check_declared_target, declaration_notes, select_target
+from dragoman.documents.document import (
+    Document,
+    check_declared_target,
+    declaration_notes,
+    reader_notes,
+    select_target,
+)
 from dragoman.documents.formats import MAX_BYTES, read_document
 from dragoman.documents.translation_marks import unreviewed_note
 from dragoman.errors import DataError
@@ -60,7 +66,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def document_notes(document: Document, languages: tuple[str, str]) -> list[str]:
-    """Return notes on a document: translations that stay, and languages that are not the model's.
+    """Return notes on a document: texts and translations that stay, and languages that are not the model's.
 
     Languages are those that it declares, and that of its first texts.
     """
@@ -68,7 +74,11 @@ def document_notes(document: Document, languages: tuple[str, str]) -> list[str]:
     if len(sample) < MIN_NOTE_SAMPLE:  # a heading alone is rarely certain
         sample = [" ".join(sample)]
     found = language_note(sample, languages[0], name="texts")
-    return [*declaration_notes(document, *languages), *filter(None, (found, unreviewed_note(document)))]
+    return [
+        *declaration_notes(document, *languages),
+        *filter(None, (found, unreviewed_note(document))),
+        *reader_notes(document),
+    ]
 
 
 def translate_document(

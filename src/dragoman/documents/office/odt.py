@@ -1,7 +1,7 @@
-"""OpenDocument text documents (odt): text, tables, notes, comments, headers and footers, edited in place."""
+"""OpenDocument files (odt, ods, odp): text, tables, slides, notes, comments, headers and footers, edited in place."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from lxml import etree
@@ -10,6 +10,7 @@ from dragoman.documents.document import Document, changed_segments
 from dragoman.documents.inline_markup import InlineText
 from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.office.archive import Archive
+from dragoman.documents.office.referred_texts import ReferredTexts
 from dragoman.documents.xml.mixed_content import (
     InlineRole,
     append_text,
@@ -23,9 +24,20 @@ from dragoman.markup.tagged_text import TaggedText
 
 _TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
 _STYLE = "urn:oasis:names:tc:opendocument:xmlns:style:1.0"
-_MIMETYPE = b"application/vnd.oasis.opendocument.text"
+_TABLE = "urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+_OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+_MIMETYPE = "application/vnd.oasis.opendocument."
 _MANIFEST = "META-INF/manifest.xml"
-_PARTS = ("content.xml", "styles.xml")
+_PARTS = {
+    "text": ("an OpenDocument text", ("content.xml", "styles.xml")),
+    "spreadsheet": ("an OpenDocument spreadsheet", ("content.xml", "styles.xml")),
+    "presentation": ("an OpenDocument presentation", ("content.xml",)),  # the texts of styles are prompts of masters
+}
+"""What a file is called in errors, and its parts with text, by the end of its media type."""
+_CELLS = {f"{{{_TABLE}}}table-cell", f"{{{_TABLE}}}covered-table-cell"}
+_FORMULAS = tuple(f"{{{_TABLE}}}{name}" for name in ("formula", "condition", "expression"))
+_NAMES = tuple(f"{{{_TABLE}}}{name}" for name in ("value", "source-field-name"))
+_STRING_VALUE = f"{{{_OFFICE}}}string-value"
 _CONTAINERS = {"span", "a", "meta"}
 _MARKERS = ("alphabetical-index-mark", "bookmark", "change", "reference-mark", "toc-mark", "user-index-mark")
 """Beginnings of the names of elements that are not visible: white space is collapsed across them."""
@@ -33,27 +45,42 @@ _MAX_SPACES = 100
 _BLANKS = re.compile(r"[ \t\r\n]+")
 _SPACES = re.compile("( +)")
 _DELETED = etree.XPath(
-    "descendant::t:tracked-changes[not(ancestor::t:tracked-changes)]//*[self::t:p or self::t:h]",
-    namespaces={"t": _TEXT},
+    "(descendant::t:tracked-changes[not(ancestor::t:tracked-changes)] | descendant::b:tracked-changes)"
+    "//*[self::t:p or self::t:h]",
+    namespaces={"t": _TEXT, "b": _TABLE},
 )
 """Paragraphs in tracked changes, which are no longer part of the text."""
 
 
 def read_odt(name: str, data: bytes, limits: DocumentLimits) -> Document:
     """Read an OpenDocument text document."""
-    return _OpenDocument(name, data, limits)
+    return _OpenDocument(name, data, "text", limits)
+
+
+def read_ods(name: str, data: bytes, limits: DocumentLimits) -> Document:
+    """Read an OpenDocument spreadsheet; numbers, formulas and texts to which formulas refer stay."""
+    return _OpenDocument(name, data, "spreadsheet", limits)
+
+
+def read_odp(name: str, data: bytes, limits: DocumentLimits) -> Document:
+    """Read an OpenDocument presentation: slides and their notes."""
+    return _OpenDocument(name, data, "presentation", limits)
 
 
 class _OpenDocument:
-    def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
+    def __init__(self, name: str, data: bytes, kind: str, limits: DocumentLimits) -> None:
+        self.name = name
         self._archive = Archive(name, data)
         self._limits = limits
-        self._check()
+        self._check(kind)
+        self._referred = ReferredTexts()
+        self._is_sheet = kind == "spreadsheet"
         self._segments = {
             part: [limits.add(inline.tagged) for _, inline in self._texts(part)[2]]
-            for part in _PARTS
+            for part in _PARTS[kind][1]
             if part in self._archive.names
         }
+        self.notes = self._referred.notes
 
     @property
     def segments(self) -> tuple[TaggedText, ...]:
@@ -68,11 +95,11 @@ class _OpenDocument:
                 changed[part] = self._write_part(part, new)
         return self._archive.write(changed)
 
-    def _check(self) -> None:
+    def _check(self, expected: str) -> None:
         name = self._archive.name
         kind = self._archive.read("mimetype") if "mimetype" in self._archive.names else b""
-        if not kind.startswith(_MIMETYPE) or "content.xml" not in self._archive.names:
-            raise DataError(f"{name} is an archive, but not an OpenDocument text; check the suffix")
+        if not kind.startswith(f"{_MIMETYPE}{expected}".encode()) or "content.xml" not in self._archive.names:
+            raise DataError(f"{name} is an archive, but not {_PARTS[expected][0]}; check the suffix")
         if _MANIFEST in self._archive.names:
             content = self._archive.read(_MANIFEST)
             manifest = parse_xml(f"{name}: {_MANIFEST}", content, self._limits, doctype=True)
@@ -85,16 +112,39 @@ class _OpenDocument:
             if tagged is not None:
                 nodes = inline.tree(tagged)
                 clear_element(paragraph)
+                paragraph.getparent().attrib.pop(_STRING_VALUE, None)  # the text counts without it
                 fill_element(paragraph, nodes, is_copy=False, is_empty=_is_standalone, add_text=_SpacedText())
         return serialize_xml(tree, original)
 
     def _texts(self, part: str) -> tuple[Any, bytes, Iterator[tuple[Any, InlineText]]]:
         original = self._archive.read(part)
         tree = parse_xml(f"{self._archive.name}: {part}", original, self._limits)
-        return tree, original, _translatable(tree.getroot(), self._limits)
+        stays = _Cells(tree.getroot(), self._referred).stays if self._is_sheet else lambda *_: False
+        return tree, original, _translatable(tree.getroot(), stays, self._limits)
 
 
-def _translatable(root: Any, limits: DocumentLimits) -> Iterator[tuple[Any, InlineText]]:
+class _Cells:
+    """Cells of a spreadsheet that stay: numbers, results of formulas, and texts to which formulas refer."""
+
+    def __init__(self, root: Any, referred: ReferredTexts) -> None:
+        self._referred = referred
+        for element in root.iter(f"{{{_TABLE}}}*"):
+            for name in _FORMULAS:
+                if formula := element.get(name):
+                    referred.add_formula(formula)
+            referred.add(element.get(name, "") for name in _NAMES)
+
+    def stays(self, paragraph: Any, text: str) -> bool:
+        cell = paragraph.getparent()
+        if cell is None or cell.tag not in _CELLS:
+            return False
+        is_text = cell.get(f"{{{_OFFICE}}}value-type", "string") == "string" and cell.get(_FORMULAS[0]) is None
+        return not is_text or self._referred.stays(text)
+
+
+def _translatable(
+    root: Any, stays: Callable[[Any, str], bool], limits: DocumentLimits
+) -> Iterator[tuple[Any, InlineText]]:
     invisible = _invisible_styles(root)
 
     def role_of(element: Any) -> InlineRole | str:
@@ -114,7 +164,7 @@ def _translatable(root: Any, limits: DocumentLimits) -> Iterator[tuple[Any, Inli
     for paragraph in list(root.iter(f"{{{_TEXT}}}p", f"{{{_TEXT}}}h")):
         if paragraph not in deleted:
             inline = read_mixed_content(paragraph, role_of, limits, _CollapsedSpaces())
-            if inline is not None and inline.tagged.has_words:
+            if inline is not None and inline.tagged.has_words and not stays(paragraph, inline.tagged.text):
                 yield paragraph, inline
 
 

@@ -1,0 +1,57 @@
+"""Texts of a spreadsheet that must stay: formulas, filters or tables compare them with cells, or they are codes."""
+
+import re
+from collections.abc import Iterable
+from html import unescape
+
+from dragoman.reporting.number_format import format_count
+
+_LITERAL = re.compile(r'"((?:[^"]|"")*+)"')
+_CODE = re.compile(r"(?=\S*\d)(?!\S*[^\W\d_]{3}(?<![A-Z]{3}))\S+|[A-Z]{2,4}-[A-Z]{2,4}")
+"""One word with a digit and at most two letters in a row unless they are capitals: ``SKU-0042``, ``Q1``, ``4b``."""
+_FORMULA = re.compile(r"<(?:\w+:)?(?:f|formula|formula1|formula2|definedName)(?:\s[^<>]*)?>([^<]+)</")
+_NAMED = re.compile(
+    r"<(?:\w+:)?(?:(?:filter|customFilter)\s[^<>]*?\bval|(?:tableColumn|cacheField)\s[^<>]*?\bname|s\s[^<>]*?\bv)"
+    r"=\"([^\"<>]*)\""
+)
+
+
+class ReferredTexts:
+    """Texts that occur in the formulas of a spreadsheet; formulas compare without regard to case."""
+
+    def __init__(self) -> None:
+        self._texts: set[str] = set()
+        self.has_formulas = False
+        self.kept = 0
+        """Number of texts of the file that stay because something refers to them."""
+
+    def add_formula(self, formula: str) -> None:
+        """Add the texts in quotes of a formula, and their parts: a list of choices is written ``"Yes,No"``."""
+        self.has_formulas = True
+        for literal in _LITERAL.findall(formula):
+            self.add([literal.replace('""', '"'), *literal.split(",")])
+
+    def add(self, texts: Iterable[str]) -> None:
+        self._texts.update(text.strip().casefold() for text in texts)
+
+    def add_part(self, xml: bytes) -> None:
+        """Add what a sheet, a table, a pivot cache or the workbook of an xlsx file refers to."""
+        utf16 = xml.startswith((b"\xff\xfe", b"\xfe\xff"))
+        text = xml.decode("utf-16" if utf16 else "utf-8", "replace")
+        for formula in _FORMULA.findall(text):
+            self.add_formula(unescape(formula))
+        self.add(unescape(name).replace("_x000a_", "\n") for name in _NAMED.findall(text))
+
+    def stays(self, text: str) -> bool:
+        """Whether a text must stay; texts to which something refers are counted."""
+        is_referred = text.strip().casefold() in self._texts
+        self.kept += is_referred
+        return is_referred or _CODE.fullmatch(text) is not None
+
+    @property
+    def notes(self) -> list[str]:
+        """A note on the texts that stay because something refers to them."""
+        which = "stays: a formula, filter or table refers to it"
+        if self.kept > 1:
+            which = "stay: formulas, filters or tables refer to them"
+        return [f"{format_count(self.kept, 'text')} of the spreadsheet {which}"] if self.kept else []

@@ -1,0 +1,72 @@
+"""A small file of each format of offices, books, subtitles and technical writing, with the texts to translate."""
+
+from tests.unit.documents.uppercase_translation import packed
+
+_SHEETS = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+_MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+
+
+def workbook(strings: str, cells: str = "", book: str = "", **others: str) -> bytes:
+    """Create an xlsx file from XML: shared strings, rows of its sheet, what follows the sheets, other parts."""
+    sheet = f"<worksheet {_MAIN}><sheetData>{cells}</sheetData></worksheet>"
+    parts = {
+        "xl/workbook.xml": ("sheet.main", f"<workbook {_MAIN}><sheets><sheet name='One'/></sheets>{book}</workbook>"),
+        "xl/sharedStrings.xml": ("sharedStrings", f"<sst {_MAIN}>{strings}</sst>"),
+        "xl/worksheets/sheet1.xml": ("worksheet", sheet),
+        **{f"xl/{name}.xml": (name, f"<{name} {_MAIN} {xml}</{name}>") for name, xml in others.items()},
+    }
+    listed = "".join(
+        f'<Override PartName="/{name}" ContentType="{_SHEETS}.{kind}+xml"/>' for name, (kind, _) in parts.items()
+    )
+    return packed(
+        {"[Content_Types].xml": f"<Types>{listed}</Types>".encode()} | {n: x.encode() for n, (_, x) in parts.items()}
+    )
+
+
+_ODF = " ".join(
+    f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+    for name in ("office", "text", "table", "style", "presentation")
+) + ' xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"'  # fmt: skip
+
+
+def opendocument(kind: str, body: str) -> bytes:
+    """Create an OpenDocument file from the XML of its body."""
+    inside = f"<office:body><office:{kind}>{body}</office:{kind}></office:body>"
+    content = f"<office:document-content {_ODF}>{inside}</office:document-content>"
+    return packed({"mimetype": f"application/vnd.oasis.opendocument.{kind}".encode(), "content.xml": content.encode()})
+
+
+XLSX = workbook(
+    "<si><t>Name of the product</t></si><si><t>SKU-0042</t></si><si><t>Yes</t></si><si><t>One\nor two lines</t></si>"
+    "<si><r><t xml:space='preserve'>This is </t></r><r><rPr><b/></rPr><t>very bold</t></r><phoneticPr/></si>",
+    "<row><c r='A1' t='s'><v>0</v></c><c r='B1'><v>12.5</v></c><c r='C1' t='s'><v>2</v></c>"
+    "<c r='D1' t='str'><f>IF(C1=&quot;yes&quot;,&quot;Sold&quot;,A1)</f><v>Sold</v></c>"
+    "<c r='E1' t='inlineStr'><is><t>Text in a cell</t></is></c></row>",
+    "<definedNames/>",
+    comments="><commentList><comment ref='A1'><text><r><t>Check this name</t></r></text></comment></commentList>",
+)
+ODS = opendocument(
+    "spreadsheet",
+    "<table:table table:name='One'><table:table-row>"
+    "<table:table-cell office:value-type='string' office:string-value='A name'>"
+    "<text:p>A name</text:p></table:table-cell>"
+    "<table:table-cell office:value-type='float' office:value='5'><text:p>5 euros</text:p></table:table-cell>"
+    "<table:table-cell office:value-type='string'><text:p>Yes</text:p></table:table-cell>"
+    "<table:table-cell office:value-type='string' table:formula='of:=IF([.C1]=&quot;yes&quot;;&quot;Sold&quot;;[.A1])'>"
+    "<text:p>Sold</text:p></table:table-cell></table:table-row></table:table>",
+)
+ODP = opendocument(
+    "presentation",
+    "<draw:page draw:name='page1'><draw:frame><draw:text-box><text:p>Our <text:span>plan</text:span></text:p>"
+    "</draw:text-box></draw:frame><presentation:notes><text:p>Speak slowly</text:p></presentation:notes></draw:page>",
+)
+
+SAMPLES: dict[str, tuple[bytes, list[str]]] = {
+    "xlsx": (
+        XLSX,
+        ["Check this name", "Name of the product", "One or two lines", "This is very bold", "Text in a cell"],
+    ),
+    "ods": (ODS, ["A name"]),
+    "odp": (ODP, ["Our plan", "Speak slowly"]),
+}
+"""Content and texts by ending."""
