@@ -57,6 +57,7 @@ def _archive(media_type: str, reader: str) -> DocumentFormat:
 
 FORMATS = {
     ".docx": _archive(f"{_OFFICE}wordprocessingml.document", "ooxml:read_docx"),
+    ".epub": DocumentFormat("application/epub+zip", f"{_READER}epub:read_epub", MAX_BYTES, is_archive=True),
     ".htm": _HTML,
     ".html": _HTML,
     ".md": DocumentFormat("text/markdown", f"{_READER}markdown.document:read_md", 1 << 20),  # parsing is slow
@@ -95,7 +96,7 @@ _CONVERSIONS = {
     "add --as odt": "ott",
     "add --as ods": "ots",
     "add --as odp": "otp",
-    "convert it to .html, .docx or .txt": "azw azw3 chm djvu epub mobi pdf ps xps",
+    "convert it to .html, .docx or .txt": "azw azw3 chm djvu mobi pdf ps xps",
     "add --as html": "handlebars hbs j2 jinja jinja2 mustache njk shtml tpl twig xht xhtml",
     "add --as md": "markdown mdown mkd qmd rmd",
     "unpack it": "7z bz2 gz lz4 rar tar tgz xz zip zst",

@@ -16,7 +16,8 @@ _CHARSET = re.compile(rb"<meta\s[^<>]*?charset\s*=\s*[\"']?\s*([A-Za-z0-9._:-]+)
 _XML_CHARSET = re.compile(rb"<\?xml\s[^<>]{0,500}?encoding\s*=\s*[\"']([A-Za-z0-9._:-]+)")
 _MAX_TAGS = 100_000
 _MARKUP = re.compile(r"<[!/?A-Za-z]")
-_LANGUAGE = re.compile(r"(<html\b(?:\s[^<>]*?)?\slang\s*=\s*[\"']?)([A-Za-z][A-Za-z0-9-]*)", re.IGNORECASE)
+_ROOT = re.compile(r"<html\s[^<>]*>", re.IGNORECASE)
+_LANGUAGE = re.compile(r"(\s(?:xml:)?lang\s*=\s*[\"']?)([A-Za-z][A-Za-z0-9-]*)", re.IGNORECASE)
 """Language of the page. Screen readers choose their voice by it."""
 _CHARSETS = {
     "utf-8": "utf-8", "ascii": "cp1252", "iso8859-1": "cp1252", "cp1252": "cp1252", "iso8859-2": "iso8859-2",
@@ -27,13 +28,13 @@ _CHARSETS = {
 """Codec that browsers use for each charset, by Python's name of the charset."""
 
 
-def read_html(name: str, data: bytes, limits: DocumentLimits) -> Document:
-    """Read an HTML page or fragment."""
-    return _HtmlPage(name, data, limits)
+def read_html(name: str, data: bytes, limits: DocumentLimits, *, is_xml: bool = False) -> Document:
+    """Read an HTML page or fragment; with `is_xml` XHTML, in which any element may end with its start tag."""
+    return _HtmlPage(name, data, limits, is_xml=is_xml)
 
 
 class _HtmlPage:
-    def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
+    def __init__(self, name: str, data: bytes, limits: DocumentLimits, *, is_xml: bool) -> None:
         self._mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
         self._charset = "utf-8" if self._mark else _charset(name, data)
         try:
@@ -47,15 +48,17 @@ class _HtmlPage:
             raise DataError(f"{name} is not HTML: it has no tag, or zero bytes; check the suffix")
         self._data = data
         limits.check("tags", text.count("<"), _MAX_TAGS)
-        self._html = HtmlText.parse(text, check=limits.add, check_length=limits.check_paragraph)
+        self._html = HtmlText.parse(text, is_xml=is_xml, check=limits.add, check_length=limits.check_paragraph)
         self.segments = tuple(self._html.segments)
 
     def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
         if not any(changed_segments(self.segments, translated)):
             return self._data
         # A character that the charset cannot encode becomes a character reference: &#20320;
-        written = _LANGUAGE.sub(
-            lambda found: found[1] + target_tag(found[2], language), self._html.write(translated), count=1
+        written = _ROOT.sub(
+            lambda root: _LANGUAGE.sub(lambda found: found[1] + target_tag(found[2], language), root[0]),
+            self._html.write(translated),
+            count=1,
         )
         return self._mark + written.encode(self._charset, "xmlcharrefreplace")
 

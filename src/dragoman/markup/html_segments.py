@@ -93,7 +93,7 @@ def _item(page: str, tokens: Sequence[HtmlToken], at: int, end: int, ignored: Co
     if token.kind in ("text", "end"):
         kind: ItemKind | None = token.kind if token.name not in _VOID else None
     elif token.kind == "comment":
-        is_plain = page.startswith("<!--", token.start) and not page.startswith("<!--[", token.start)
+        is_plain = token.name or (page.startswith("<!--", token.start) and not page.startswith("<!--[", token.start))
         kind = "void" if is_plain else None
     elif token.name in _VOID:
         kind = "void" if token.name in _INLINE_VOID else None
@@ -168,7 +168,7 @@ def _ends_with_break(page: str, run: Sequence[HtmlItem]) -> bool:
 
 def _anchors_after(tokens: Sequence[HtmlToken], anchors: int) -> int:
     for token in tokens:
-        if token.name == "a":
+        if token.name == "a" and token.kind != "comment":
             anchors = anchors + 1 if token.kind == "start" else max(0, anchors - 1)
     return anchors
 

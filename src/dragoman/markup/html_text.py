@@ -58,7 +58,7 @@ class HtmlText:
         """
         segments: list[TaggedText] = []
         places: list[_Place] = []
-        for run in find_segments(page, tokenize_html(page), ignored):
+        for run in find_segments(page, tokenize_html(page, is_xml=is_xml), ignored):
             if check_length is not None:
                 check_length(run[-1].end - run[0].start)
             tagged, place = _segment(page, run, is_xml=is_xml)

@@ -81,13 +81,16 @@ class HtmlToken(NamedTuple):
     name: str = ""
 
 
-def tokenize_html(page: str) -> list[HtmlToken]:
-    """Tokenize a page without gaps between tokens. A frameset page, which has no text, is one opaque token."""
+def tokenize_html(page: str, *, is_xml: bool = False) -> list[HtmlToken]:
+    """Tokenize a page without gaps between tokens. A frameset page, which has no text, is one opaque token.
+
+    In XML an element may end with its start tag, ``<a id="x"/>``; it is a comment with a name, as it has no content.
+    """
     lower = page.lower()
     readings = product([False, True][: 1 + ("<noscript" in lower)], [False, True][: 1 + ("<select" in lower)])
     agreed: list[HtmlToken] = []
     for number, (has_scripting, is_old_select) in enumerate(readings):
-        tokenizer = _Tokenizer(page, has_scripting=has_scripting, is_old_select=is_old_select)
+        tokenizer = _Tokenizer(page, has_scripting=has_scripting, is_old_select=is_old_select, is_xml=is_xml)
         tokens = tokenizer.read()
         if tokenizer.has_frames:
             return [HtmlToken("opaque", 0, len(page))]
@@ -194,8 +197,9 @@ class _Stack:
 class _Tokenizer:
     """Tokenizer with the open elements of a page, for one kind of browser."""
 
-    def __init__(self, page: str, *, has_scripting: bool, is_old_select: bool) -> None:
+    def __init__(self, page: str, *, has_scripting: bool, is_old_select: bool, is_xml: bool) -> None:
         self._page = page
+        self._is_xml = is_xml
         self._raw = _RAW | {"noscript"} if has_scripting else _RAW
         self._is_old_select = is_old_select
         self._in_select = False  # of an older browser
@@ -278,6 +282,8 @@ class _Tokenizer:
             )
         elif token.kind == "end" and (token.name == "select" or not self._in_select):
             self._stacks[-1].pop_to(token.name)
+        elif self._is_xml and token.kind == "start" and token.name not in _VOID and self._page[token.end - 2] == "/":
+            return [token._replace(kind="comment")]
         elif token.kind == "start" and not (self._in_select and token.name in _NOT_IN_SELECT):
             return [token, *self._content(token)]
         return [token]

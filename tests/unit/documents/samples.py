@@ -60,6 +60,31 @@ ODP = opendocument(
     "<draw:page draw:name='page1'><draw:frame><draw:text-box><text:p>Our <text:span>plan</text:span></text:p>"
     "</draw:text-box></draw:frame><presentation:notes><text:p>Speak slowly</text:p></presentation:notes></draw:page>",
 )
+_PAGE = (
+    '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml" xml:lang="en" '
+    'lang="en-GB"><head><title/><script src="a.js"/><style>p { color: red }</style></head><body>%s</body></html>\n'
+)
+EPUB = packed(
+    {
+        "mimetype": b"application/epub+zip",
+        "META-INF/container.xml": b"<container><rootfiles><rootfile full-path='OEBPS/a.opf'/></rootfiles></container>",
+        "OEBPS/a.opf": b"<package xmlns:dc='http://purl.org/dc/elements/1.1/'><metadata><dc:title>A book</dc:title>"
+        b"<dc:language>en</dc:language></metadata><manifest>"
+        b"<item id='t' href='toc.ncx' media-type='application/x-dtbncx+xml'/>"
+        b"<item id='two' href='text/b%20c.xhtml' media-type='application/xhtml+xml'/>"
+        b"<item id='one' href='text/a.xhtml' media-type='application/xhtml+xml'/>"
+        b"<item id='css' href='a.css' media-type='text/css'/></manifest>"
+        b"<spine><itemref idref='one'/><itemref idref='two'/></spine></package>",
+        "OEBPS/toc.ncx": b"<ncx><navMap><navPoint id='n'><navLabel><text>First part</text></navLabel>"
+        b"<content src='text/a.xhtml#s'/></navPoint></navMap></ncx>",
+        "OEBPS/a.css": b"p { color: blue }",
+        "OEBPS/text/b c.xhtml": (_PAGE % "<p>The <i>end</i>.</p>").encode(),
+        "OEBPS/text/a.xhtml": (
+            _PAGE % "<h1 id='s'><a id='x'/>It begins</h1><p>A word<a href='#n1'>1</a> of&nbsp;it.</p>"
+            "<aside id='n1'><p>A note</p></aside>"
+        ).encode(),
+    }
+)
 
 SAMPLES: dict[str, tuple[bytes, list[str]]] = {
     "xlsx": (
@@ -67,6 +92,7 @@ SAMPLES: dict[str, tuple[bytes, list[str]]] = {
         ["Check this name", "Name of the product", "One or two lines", "This is very bold", "Text in a cell"],
     ),
     "ods": (ODS, ["A name"]),
+    "epub": (EPUB, ["A book", "It begins", "A word1 of\u00a0it.", "A note", "The end.", "First part"]),
     "odp": (ODP, ["Our plan", "Speak slowly"]),
 }
 """Content and texts by ending."""

@@ -33,7 +33,7 @@ def parse_xml(name: str, data: bytes, limits: DocumentLimits, *, doctype: bool =
     """
     limits.add_tags(name, data.count(b"<"))
     limits.check("attributes", data.count(b"="), _MAX_ATTRIBUTES)
-    _check_prolog(name, data, doctype=doctype)
+    check_prolog(name, data, doctype=doctype)
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -64,7 +64,8 @@ def _first_declaration(name: str, data: bytes) -> bytes:
     return head + end
 
 
-def _check_prolog(name: str, data: bytes, *, doctype: bool) -> None:
+def check_prolog(name: str, data: bytes, *, doctype: bool) -> None:
+    """Raise `DataError` for an encoding that is not supported, and for declarations of entities."""
     head = data
     if data.startswith(_UTF16):
         try:
