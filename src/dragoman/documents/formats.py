@@ -47,6 +47,7 @@ class DocumentFormat(NamedTuple):
 
 _HTML = DocumentFormat("text/html", f"{_READER}html_document:read_html")
 _XLIFF = DocumentFormat("application/xliff+xml", f"{_READER}xml.xliff:read_xliff", is_bilingual=True)
+_ASS = DocumentFormat("text/x-ssa", f"{_READER}text.subtitles:read_ass")
 _OPEN = "application/vnd.oasis.opendocument."
 _PO = "text/x-gettext-translation"
 
@@ -56,6 +57,7 @@ def _archive(media_type: str, reader: str) -> DocumentFormat:
 
 
 FORMATS = {
+    ".ass": _ASS,
     ".docx": _archive(f"{_OFFICE}wordprocessingml.document", "ooxml:read_docx"),
     ".epub": DocumentFormat("application/epub+zip", f"{_READER}epub:read_epub", MAX_BYTES, is_archive=True),
     ".htm": _HTML,
@@ -66,9 +68,11 @@ FORMATS = {
     ".odt": _archive(f"{_OPEN}text", "odt:read_odt"),
     ".po": DocumentFormat(_PO, f"{_READER}text.po:read_po", is_bilingual=True),
     ".pptx": _archive(f"{_OFFICE}presentationml.presentation", "ooxml:read_pptx"),
-    ".srt": DocumentFormat("application/x-subrip", f"{_READER}text.srt:read_srt"),
+    ".srt": DocumentFormat("application/x-subrip", f"{_READER}text.subtitles:read_srt"),
+    ".ssa": _ASS,
     ".tmx": DocumentFormat("application/x-tmx+xml", f"{_READER}xml.tmx:read_tmx", is_bilingual=True),
     ".txt": DocumentFormat("text/plain", f"{_READER}text.text_file:read_txt"),
+    ".vtt": DocumentFormat("text/vtt", f"{_READER}text.subtitles:read_vtt"),
     ".xlf": _XLIFF,
     ".xliff": _XLIFF,
     ".xlsx": _archive(f"{_OFFICE}spreadsheetml.sheet", "ooxml:read_xlsx"),
@@ -80,7 +84,7 @@ _CONVERSIONS = {
         "arb ftl ini js json json5 jsonc jsonl jsx php plist properties rc resjson resx strings stringsdict toml ts "
         "tsx vue xcstrings xml yaml yml"
     ),
-    "convert it to .srt": "ass dfxp lrc sbv smi ssa stl sub ttml usf vtt",
+    "convert it to .srt": "dfxp lrc sbv smi stl sub ttml usf",
     "add --as xliff": "mqxliff mxliff sdlxliff",
     "export it as .xliff": "ttx txlf txml wsxz xlz xcloc",
     "make a .po file of it with msginit": "pot",

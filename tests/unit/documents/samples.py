@@ -85,6 +85,34 @@ EPUB = packed(
         ).encode(),
     }
 )
+VTT = b"""WEBVTT - A film
+
+STYLE
+::cue { color: red }
+
+NOTE A note stays.
+
+intro
+00:01.000 --> 00:02.500 line:0 position:20%
+<v Anna>Where is the
+little house</v>
+
+00:03.000 --> 00:04.000
+of my <i>friend</i> &amp; me?
+
+01:00:05.000 --> 01:00:06.000
+<v Bob>Here it is.
+<v Anna>Thank <00:05.500>you!
+"""
+ASS = b"""[Script Info]
+Title: A film
+[Events]
+Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+Comment: 0,0:00:00.00,0:00:01.00,Default,,0,0,0,,A comment
+Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,{\\an8}Where, my friend,\\Nis the house
+Dialogue: 0,0:00:02.00,0:00:03.00,Default,,0,0,0,,that you {\\i1}found{\\i0}?
+Dialogue: 0,0:00:03.00,0:00:04.00,Default,,0,0,0,,{\\p1}m 0 0 l 100 0{\\p0}
+"""
 
 SAMPLES: dict[str, tuple[bytes, list[str]]] = {
     "xlsx": (
@@ -93,6 +121,8 @@ SAMPLES: dict[str, tuple[bytes, list[str]]] = {
     ),
     "ods": (ODS, ["A name"]),
     "epub": (EPUB, ["A book", "It begins", "A word1 of\u00a0it.", "A note", "The end.", "First part"]),
+    "vtt": (VTT, ["Where is the little house of my friend &amp; me?", "Here it is.", "Thank you!"]),
+    "ass": (ASS, ["Where, my friend, is the house that you found?"]),
     "odp": (ODP, ["Our plan", "Speak slowly"]),
 }
 """Content and texts by ending."""

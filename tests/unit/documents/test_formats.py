@@ -42,7 +42,7 @@ no_format = 3
 ENTRIES = {
     "document_formats lrc": "some_formats:fine",
     "document_formats rtx": "nothing_of_this_name:fine",
-    "document_formats vtt": "some_formats:no_format",
+    "document_formats sub": "some_formats:no_format",
     "document_formats sbv": "some_formats:no_reader",
     "document_formats po": "some_formats:no_format",
 }
@@ -50,13 +50,13 @@ ENTRIES = {
 
 def test_a_plug_in_adds_a_format_and_a_broken_one_stops_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     with installed_package(tmp_path, "some-formats", ENTRIES, FORMS):
-        assert {".lrc", ".rtx", ".vtt", ".sbv", ".po"} <= {*document_suffixes()}
+        assert {".lrc", ".rtx", ".sub", ".sbv", ".po"} <= {*document_suffixes()}
         assert [segment.text for segment in read_document("a.lrc", b"Hello there").segments] == ["Hello there"]
         assert find_format(".lrc").media_type == "text/x-lyrics"
         assert parse_format(None, "a.lrc").suffix == ".lrc"
-        assert {".lrc", ".rtx", ".vtt"} & document_formats().keys() == {".lrc"}
+        assert {".lrc", ".rtx", ".sub"} & document_formats().keys() == {".lrc"}
         assert [record.getMessage().count("\n") for record in caplog.records] == [0]
-        faults = {"rtx": "nothing_of_this_name", "vtt": "no DocumentFormat", "sbv": "AttributeError"}
+        faults = {"rtx": "nothing_of_this_name", "sub": "no DocumentFormat", "sbv": "AttributeError"}
         for name, why in faults.items():
             with pytest.raises(DragomanError, match=rf"{name} \(document_formats\) of some-formats 1\.0 .*{why}"):
                 read_document(f"a.{name}", b"Hello there")

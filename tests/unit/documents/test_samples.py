@@ -24,9 +24,8 @@ def test_all_texts_are_replaced(suffix: str):
     data, expected = SAMPLES[suffix]
     result = translated(f"a.{suffix}", data)
     if suffix not in BILINGUAL:
-        assert [text.upper() for text in texts(read_document(f"a.{suffix}", result))] == [
-            text.upper() for text in expected
-        ]
+        found = texts(read_document(f"a.{suffix}", result))
+        assert " ".join(found).upper() == " ".join(expected).upper()
     if data.startswith(b"PK"):
         assert list(members(result)) == list(members(data))
 

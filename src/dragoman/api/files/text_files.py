@@ -45,7 +45,7 @@ _FIXES = {
     "XLIFF": "--as xliff translates its units",
     "gettext messages": "--as po translates its messages",
     "Markdown": "--as md keeps its layout",
-    "subtitles": "--as srt translates SubRip; convert others to .srt",
+    "subtitles": "--as srt, vtt or ass translates its cues",
     "code": "write its texts to another file, one per line",
     "a log": "write its texts to another file, one per line",
     "LaTeX": "convert it to .html or .md",

@@ -22,7 +22,7 @@ class _Tag:
 def parse_tags(text: str, tag: re.Pattern[str], limits: DocumentLimits) -> InlineText:
     """Parse a text; `tag` matches its tags. An unpaired start or end tag becomes an empty tag.
 
-    What is part of a placeholder, as in ``%<name>s``, is no tag.
+    What is part of a placeholder, as in ``%<name>s``, is no tag. A zero character is an empty tag that is not written.
     """
     found = _outside_placeholders(text, tag)
     closed_by = _pairs([match[0] for match in found])
@@ -37,7 +37,9 @@ def parse_tags(text: str, tag: re.Pattern[str], limits: DocumentLimits) -> Inlin
         elif place in closers:
             builder.close()
         else:
-            builder.add_empty(_Tag(match[0]), breaks=match[0].lower().startswith("<br"), marker=tag_marker(match[0]))
+            builder.add_empty(
+                _Tag(match[0].strip("\0")), breaks=match[0].lower().startswith("<br"), marker=tag_marker(match[0])
+            )
     builder.add_text(text[done:])
     return builder.build()
 
@@ -80,8 +82,12 @@ def _pairs(tags: Sequence[str]) -> dict[int, int]:
 
 
 def render_tags(nodes: Sequence[Node]) -> str:
-    """Render a translation with its tags."""
+    """Render a translation with its tags; at a zero character, which divides it, tags are closed and opened again."""
     return "".join(
-        node if isinstance(node, str) else node.tag.opening + render_tags(node.children) + node.tag.closing
+        node
+        if isinstance(node, str)
+        else node.tag.opening
+        + render_tags(node.children).replace("\0", f"{node.tag.closing}\0{node.tag.opening}")
+        + node.tag.closing
         for node in nodes
     )

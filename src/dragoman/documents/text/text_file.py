@@ -80,16 +80,20 @@ class TextEdits:
 
 
 def balanced_breaks(
-    text: str, lines: int, kept: Sequence[tuple[int, int]] = (), never: Collection[int] = ()
+    text: str,
+    lines: int,
+    kept: Sequence[tuple[int, int]] = (),
+    never: Collection[int] = (),
+    gap: re.Pattern[str] = _GAP,
 ) -> list[int]:
     """Return the positions of the spaces at which to break a text into `lines` lines, or fewer if it has fewer words.
 
-    Each break is the space nearest to the end of a line of equal length, outside the `kept` spans and the positions
-    in `never`.
+    Each break is the space, or the match of `gap`, nearest to the end of a line of equal length, outside the `kept`
+    spans and the positions in `never`.
     """
     starts = [start for start, _ in kept]
-    gaps = [found.start() for found in _GAP.finditer(text)]
-    gaps = [gap for gap in gaps if gap not in never and not _is_in(gap, starts, kept)]
+    gaps = [found.start() for found in gap.finditer(text)]
+    gaps = [place for place in gaps if place not in never and not _is_in(place, starts, kept)]
     breaks = min(lines - 1, len(gaps))
     chosen: list[int] = []
     first = 0  # first gap that is still free

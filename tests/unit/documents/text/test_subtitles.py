@@ -1,4 +1,4 @@
-"""SubRip subtitles and balanced line breaks."""
+"""Subtitles and balanced line breaks."""
 
 import pytest
 import srt
@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from dragoman.documents.formats import read_document
 from dragoman.documents.text.text_file import balanced_breaks
+from dragoman.errors import DataError
 from dragoman.markup.tagged_text import TaggedText, TagSpan
+from tests.unit.documents.samples import ASS, VTT
 from tests.unit.documents.uppercase_translation import reworded, texts, translated, unchanged
 
 FILM = """1
@@ -97,3 +99,82 @@ def test_no_break_is_in_a_kept_span():
 def test_line_ends_in_a_translation_are_spaces():
     data = b"1\n00:00:01,000 --> 00:00:02,000\none two\n\n"
     assert reworded("a.srt", data, [TaggedText("one\n\ntwo\r3")]) == data.replace(b"one two", b"one  two 3")
+
+
+CUES = b"""1
+00:00:01,000 --> 00:00:02,000
+If <i>you find
+
+2
+00:00:02,000 --> 00:00:03,000
+the house</i>, call me.
+"""
+
+
+def cut(text: str, place: int) -> str:
+    """Return the subtitles with a translation whose tag for the end of the first cue is at a position."""
+    (segment,) = read_document("a.srt", CUES).segments
+    italics, end = segment.spans
+    new = TaggedText(text, (TagSpan(0, 4, italics.tag), TagSpan(place, place, end.tag, 1)))
+    return reworded("a.srt", CUES, [new]).decode()
+
+
+def test_a_sentence_over_two_cues_is_one_text_and_is_cut_at_the_words_of_the_first():
+    assert texts(read_document("a.srt", CUES)) == ["If you find the house, call me."]
+    assert translated("a.srt", CUES).decode() == CUES.decode().replace("<i>you find", "<i>YOU FIND</i>").replace(
+        "If", "IF"
+    ).replace("the house</i>, call me", "<i>THE HOUSE</i>, CALL ME")
+    result = cut("Wenn du das Haus findest, ruf mich an.", 17)
+    assert "\n<i>Wenn</i> du das Haus\n\n2" in result
+    assert result.endswith("\nfindest, ruf mich an.\n")
+
+
+@pytest.mark.parametrize("place", [0, 38])
+def test_no_cue_is_empty(place: int):
+    lines = cut("Wenn du das Haus findest, ruf mich an.", place).splitlines()
+    assert lines[2].strip()
+    assert lines[6].strip()
+    assert cut("Wenn", min(place, 4)).splitlines()[6] == "…"
+
+
+def test_a_text_without_spaces_is_cut_between_characters():
+    (segment,) = read_document("a.srt", CUES).segments
+    new = TaggedText("如果你找到房子，请打电话给我。", (TagSpan(8, 8, segment.spans[1].tag, 1),))
+    lines = reworded("a.srt", CUES, [new]).decode().splitlines()
+    assert (lines[2], lines[6]) == ("如果你找到房子，", "请打电话给我。")
+
+
+def test_a_long_translation_of_one_line_gets_a_second_one():
+    data = b"1\n00:00:01,000 --> 00:00:02,000\nA short line.\n"
+    words = TaggedText("Uma linha que ficou muito mais longa do que era antes.")
+    assert reworded("a.srt", data, [words]).decode().splitlines()[2:] == [
+        "Uma linha que ficou muito", "mais longa do que era antes.",
+    ]  # fmt: skip
+
+
+def test_voices_times_and_notes_of_webvtt_stay():
+    result = translated("a.vtt", VTT).decode()
+    expected = VTT.decode()
+    for old in ("Where is the\nlittle house", "of my", "friend", "me?", "Here it is", "Thank", "you!"):
+        expected = expected.replace(old, old.upper())
+    assert result == expected
+    first, *others = read_document("a.vtt", VTT).segments
+    written = reworded("a.vtt", VTT, [TaggedText("The R&D <b>"), *others]).decode()
+    assert "R&amp;D" in written
+    assert "&lt;b&gt;" in written
+    assert first.kept
+
+
+def test_codes_drawings_and_comments_of_substation_alpha_stay():
+    result = translated("a.ass", ASS).decode()
+    assert "{\\an8}WHERE, MY FRIEND,\\NIS THE HOUSE\n" in result
+    assert "THAT YOU {\\i1}FOUND{\\i0}?\n" in result
+    assert "A comment" in result
+    assert "m 0 0 l 100 0" in result
+    assert "(b)/N" in reworded("a.ass", ASS, [TaggedText("{b}\\N")]).decode()
+
+
+@pytest.mark.parametrize(("name", "data"), [("a.vtt", b"00:01.000 --> 00:02.000\na\n"), ("a.ass", b"Dialogue: 0,a\n")])
+def test_other_files_are_rejected(name: str, data: bytes):
+    with pytest.raises(DataError, match="has no subtitles"):
+        read_document(name, data)
