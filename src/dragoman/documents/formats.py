@@ -63,11 +63,13 @@ FORMATS = {
     ".htm": _HTML,
     ".html": _HTML,
     ".md": DocumentFormat("text/markdown", f"{_READER}markdown.document:read_md", 1 << 20),  # parsing is slow
+    ".mqxliff": _XLIFF,
     ".odp": _archive(f"{_OPEN}presentation", "odt:read_odp"),
     ".ods": _archive(f"{_OPEN}spreadsheet", "odt:read_ods"),
     ".odt": _archive(f"{_OPEN}text", "odt:read_odt"),
     ".po": DocumentFormat(_PO, f"{_READER}text.po:read_po", is_bilingual=True),
     ".pptx": _archive(f"{_OFFICE}presentationml.presentation", "ooxml:read_pptx"),
+    ".sdlxliff": _XLIFF,
     ".srt": DocumentFormat("application/x-subrip", f"{_READER}text.subtitles:read_srt"),
     ".ssa": _ASS,
     ".tmx": DocumentFormat("application/x-tmx+xml", f"{_READER}xml.tmx:read_tmx", is_bilingual=True),
@@ -85,7 +87,7 @@ _CONVERSIONS = {
         "tsx vue xcstrings xml yaml yml"
     ),
     "convert it to .srt": "dfxp lrc sbv smi stl sub ttml usf",
-    "add --as xliff": "mqxliff mxliff sdlxliff",
+    "add --as xliff": "mxliff",
     "export it as .xliff": "ttx txlf txml wsxz xlz xcloc",
     "make a .po file of it with msginit": "pot",
     "make a .po file of it with msgunfmt": "gmo mo",

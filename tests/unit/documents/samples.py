@@ -113,6 +113,38 @@ Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,{\\an8}Where, my friend,\\Nis 
 Dialogue: 0,0:00:02.00,0:00:03.00,Default,,0,0,0,,that you {\\i1}found{\\i0}?
 Dialogue: 0,0:00:03.00,0:00:04.00,Default,,0,0,0,,{\\p1}m 0 0 l 100 0{\\p0}
 """
+_XLIFF = (
+    '\ufeff<?xml version="1.0" encoding="utf-8"?><xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2" '
+    'xmlns:%s><file source-language="en-GB" target-language="pt-BR"><body>%s</body></file></xliff>'
+)
+SDLXLIFF = (
+    _XLIFF
+    % (
+        'sdl="http://sdl.com/FileTypes/SdlXliff/1.0"',
+        (
+            '<trans-unit id="a"><source>One. Two. Three.</source><seg-source><g id="1"><mrk mtype="seg" mid="1">One.</mrk>'
+            '</g> <mrk mtype="seg" mid="2">Two <x id="9"/>things.</mrk> <mrk mtype="seg" mid="3">Three.</mrk></seg-source>'
+            '<sdl:seg-defs><sdl:seg id="1" locked="true"/><sdl:seg id="2" percent="80"/><sdl:seg id="3"/></sdl:seg-defs>'
+            '</trans-unit><trans-unit id="b"><source>Four. Five.</source><seg-source><mrk mtype="seg" mid="4">Four.</mrk>'
+            '<mrk mtype="seg" mid="5">Five.</mrk></seg-source><target><mrk mtype="seg" mid="4">Quatro.</mrk>'
+            '<mrk mtype="seg" mid="5"/></target><sdl:seg-defs><sdl:seg id="4" conf="Translated" origin="interactive"/>'
+            '<sdl:seg id="5"/></sdl:seg-defs></trans-unit><trans-unit id="c" translate="no"><source>Structure</source>'
+            "</trans-unit>"
+        ),
+    )
+).encode()
+MQXLIFF = (
+    _XLIFF
+    % (
+        'mq="MQXliff"',
+        (
+            '<trans-unit id="1" mq:status="NotStarted"><source xml:space="preserve">A <bpt id="1" ctype="bold">{}</bpt>very'
+            '<ept id="1">{}</ept> small house</source><target xml:space="preserve"></target></trans-unit>'
+            '<trans-unit id="2" mq:status="NotStarted" mq:locked="locked"><source>Locked</source><target/></trans-unit>'
+            '<trans-unit id="3" mq:status="ManuallyConfirmed"><source>Done</source><target>Feito</target></trans-unit>'
+        ),
+    )
+).encode()
 
 SAMPLES: dict[str, tuple[bytes, list[str]]] = {
     "xlsx": (
@@ -123,6 +155,8 @@ SAMPLES: dict[str, tuple[bytes, list[str]]] = {
     "epub": (EPUB, ["A book", "It begins", "A word1 of\u00a0it.", "A note", "The end.", "First part"]),
     "vtt": (VTT, ["Where is the little house of my friend &amp; me?", "Here it is.", "Thank you!"]),
     "ass": (ASS, ["Where, my friend, is the house that you found?"]),
+    "sdlxliff": (SDLXLIFF, ["Two things.", "Three.", "Five."]),
+    "mqxliff": (MQXLIFF, ["A very small house"]),
     "odp": (ODP, ["Our plan", "Speak slowly"]),
 }
 """Content and texts by ending."""

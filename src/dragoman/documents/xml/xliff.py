@@ -2,6 +2,9 @@
 
 The mark of `translation_marks` is in an attribute that the standard provides for tools: `extradata` of a unit in 1.2,
 `subState` of a segment in 2.x, which a tool has to remove when it changes the state.
+
+The dialects of Trados (sdlxliff) and memoQ (mqxliff) are XLIFF 1.2 with states of their own: Trados has them by sentence,
+in `seg-defs`, memoQ in attributes of the unit. Locked sentences and units stay.
 """
 
 from collections import Counter
@@ -38,6 +41,11 @@ _CONFIRMED = {"final", "reviewed", "signed-off"}
 _UNREVIEWED = {"trans-unit": "needs-review-translation", "segment": "translated"}
 """XLIFF 2.x has no state for machine translation; "translated" precedes "reviewed"."""
 _MARK_ATTRIBUTES = {"trans-unit": "extradata", "segment": "subState"}
+_MEMOQ = "{MQXliff}"
+_LOCKED = {"locked", "true", "1"}
+_CONFIRMED_BY_TOOLS = ("Confirmed", "Proofread", "Translated", "Approved")
+"""Beginnings or ends of states of memoQ and Trados."""
+_DRAFTS = {"conf": "Draft", "origin": "mt", "origin-system": "dragoman"}
 _LANGUAGES_1, _LANGUAGES_2 = ("source-language", "target-language"), ("srcLang", "trgLang")
 
 
@@ -147,10 +155,12 @@ def _units(known: Sequence[_KnownUnit], limits: DocumentLimits, *, again: bool) 
         sentences = [] if cut is None else list(_outermost_sentences(cut))
         source = cut if cut is not None and sentences else source
         elements = list(source.iter())
+        segments = _sentence_states(element)
         places = [(place, elements[place]) for place in sentences] or [(-1, source)]
         texts = []
         for place, text in places:
-            is_done = bool(gaps) and text.get("mid") not in gaps
+            mid = text.get("mid")
+            is_done = (bool(gaps) and mid not in gaps) or (mid in segments and _is_locked(segments[mid]))
             inline = None if is_done or _is_protected(text) else read_mixed_content(text, _role_of, limits)
             if inline is not None and inline.tagged.has_words:
                 limits.add(inline.tagged)
@@ -170,12 +180,28 @@ def _earlier_translation(element: Any, parts: dict[str, Any]) -> EarlierTranslat
     has_text = target is not None and bool(_text(target) or len(target))
     is_copy = has_text and not mark and state in _UNTRANSLATED and not _has_translation(parts)
     form = content_key(target) if has_text and not is_copy else "" if not is_confirmed else "confirmed to be empty"
+    is_confirmed = is_confirmed or any(
+        _is_locked(each) or each.get("conf", "").startswith(_CONFIRMED_BY_TOOLS)
+        for each in _sentence_states(element).values()
+    )
     return EarlierTranslation(content_key(source), (form,), mark, is_confirmed or not is_open)
+
+
+def _sentence_states(element: Any) -> dict[str, Any]:
+    """Return the elements of Trados with the states of the sentences of a unit, by their `mid`."""
+    return {each.get("id", ""): each for each in element.iterfind("{*}seg-defs/{*}seg")}
+
+
+def _is_locked(element: Any) -> bool:
+    """Whether a unit of memoQ or a sentence of Trados is locked."""
+    return (element.get("locked") or element.get(f"{_MEMOQ}locked")) in _LOCKED
 
 
 def _is_confirmed(element: Any, parts: dict[str, Any]) -> bool:
     holder = element if local_name(element) == "segment" else parts.get("target")
-    return element.get("approved") == "yes" or (holder is not None and holder.get("state") in _CONFIRMED)
+    has_state = holder is not None and holder.get("state") in _CONFIRMED
+    by_tool = element.get(f"{_MEMOQ}status", "").endswith(_CONFIRMED_BY_TOOLS)
+    return element.get("approved") == "yes" or has_state or by_tool
 
 
 def _gaps(target: Any) -> dict[str, Any]:
@@ -199,7 +225,8 @@ def _translatable_units(root: Any) -> Iterator[_KnownUnit]:
         if is_nested(element, _UNITS, nested):
             continue  # a copy of the outer unit has a copy of it: copies of copies would fill the memory
         parts = {local_name(child): child for child in reversed(element) if local_name(child)}
-        if "source" in parts and _translate(element, inherited) != "no" and not _has_protected_range(parts["source"]):
+        is_open = "source" in parts and _translate(element, inherited) != "no" and not _is_locked(element)
+        if is_open and not _has_protected_range(parts["source"]):
             yield element, parts, _earlier_translation(element, parts)
 
 
@@ -269,23 +296,34 @@ def _has_protected_range(source: Any) -> bool:
 def _write_unit(unit: _Unit, translated: Sequence[TaggedText]) -> None:
     target = unit.target
     kind = local_name(unit.element)
+    segments = _sentence_states(unit.element)
+    sources = list(unit.source.iter())
+    for mid in (sources[place].get("mid") for place, _ in unit.texts if place >= 0):
+        if mid in segments:
+            segments[mid].attrib.update(_DRAFTS)
+            segments[mid].attrib.pop("percent", None)
+    if unit.element.get(f"{_MEMOQ}status"):
+        unit.element.set(f"{_MEMOQ}status", "Pretranslated")
     if unit.gaps:
-        elements = list(unit.source.iter())
         for (place, inline), tagged in zip(unit.texts, translated, strict=True):
-            holder = unit.gaps[elements[place].get("mid")]
+            holder = unit.gaps[sources[place].get("mid")]
             clear_element(holder)
             fill_element(holder, inline.tree(tagged), is_copy=True, is_empty=_is_standalone)
-        target.set("state", _UNREVIEWED[kind])
+        if not segments:
+            target.set("state", _UNREVIEWED[kind])
         return  # without a mark: the rest is another author's
     if target is None:
         space = etree.QName(unit.element).namespace
         target = etree.Element(f"{{{space}}}target" if space else "target", nsmap=unit.element.nsmap)
-        sources = [child for child in unit.element if local_name(child) in {"source", "seg-source"}]
-        insert_after(sources[-1], target)
+        before = [child for child in unit.element if local_name(child) in {"source", "seg-source"}]
+        insert_after(before[-1], target)
     clear_element(target)
     target.text = unit.source.text
     target.extend(deepcopy(child) for child in unit.source)
     elements = list(target.iter())
+    for each in elements:
+        if _is_sentence(each) and each.get("mid") in segments and _is_locked(segments[each.get("mid")]):
+            clear_element(each)
     for (place, inline), tagged in zip(unit.texts, translated, strict=True):
         holder = elements[place] if place >= 0 else target
         clear_element(holder)
