@@ -62,7 +62,9 @@ FORMATS = {
     ".epub": DocumentFormat("application/epub+zip", f"{_READER}epub:read_epub", MAX_BYTES, is_archive=True),
     ".htm": _HTML,
     ".html": _HTML,
+    ".ipynb": DocumentFormat("application/x-ipynb+json", f"{_READER}notebook:read_ipynb"),
     ".md": DocumentFormat("text/markdown", f"{_READER}markdown.document:read_md", 1 << 20),  # parsing is slow
+    ".mdx": DocumentFormat("text/mdx", f"{_READER}markdown.document:read_mdx", 1 << 20),
     ".mqxliff": _XLIFF,
     ".odp": _archive(f"{_OPEN}presentation", "odt:read_odp"),
     ".ods": _archive(f"{_OPEN}spreadsheet", "odt:read_ods"),
@@ -91,7 +93,7 @@ _CONVERSIONS = {
     "export it as .xliff": "ttx txlf txml wsxz xlz xcloc",
     "make a .po file of it with msginit": "pot",
     "make a .po file of it with msgunfmt": "gmo mo",
-    "convert it to .html or .md": "adoc asciidoc creole ipynb mdx org rst tex textile wiki",
+    "convert it to .html or .md": "adoc asciidoc creole org rst tex textile wiki",
     "convert it to .docx": "doc dot fodt pages rtf wpd wps",
     "convert it to .pptx": "fodp key ppt pps",
     "convert it to .xlsx": "fods numbers xls xlsb",

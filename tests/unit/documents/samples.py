@@ -117,34 +117,56 @@ _XLIFF = (
     '\ufeff<?xml version="1.0" encoding="utf-8"?><xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2" '
     'xmlns:%s><file source-language="en-GB" target-language="pt-BR"><body>%s</body></file></xliff>'
 )
-SDLXLIFF = (
-    _XLIFF
-    % (
-        'sdl="http://sdl.com/FileTypes/SdlXliff/1.0"',
-        (
-            '<trans-unit id="a"><source>One. Two. Three.</source><seg-source><g id="1"><mrk mtype="seg" mid="1">One.</mrk>'
-            '</g> <mrk mtype="seg" mid="2">Two <x id="9"/>things.</mrk> <mrk mtype="seg" mid="3">Three.</mrk></seg-source>'
-            '<sdl:seg-defs><sdl:seg id="1" locked="true"/><sdl:seg id="2" percent="80"/><sdl:seg id="3"/></sdl:seg-defs>'
-            '</trans-unit><trans-unit id="b"><source>Four. Five.</source><seg-source><mrk mtype="seg" mid="4">Four.</mrk>'
-            '<mrk mtype="seg" mid="5">Five.</mrk></seg-source><target><mrk mtype="seg" mid="4">Quatro.</mrk>'
-            '<mrk mtype="seg" mid="5"/></target><sdl:seg-defs><sdl:seg id="4" conf="Translated" origin="interactive"/>'
-            '<sdl:seg id="5"/></sdl:seg-defs></trans-unit><trans-unit id="c" translate="no"><source>Structure</source>'
-            "</trans-unit>"
-        ),
-    )
-).encode()
-MQXLIFF = (
-    _XLIFF
-    % (
-        'mq="MQXliff"',
-        (
-            '<trans-unit id="1" mq:status="NotStarted"><source xml:space="preserve">A <bpt id="1" ctype="bold">{}</bpt>very'
-            '<ept id="1">{}</ept> small house</source><target xml:space="preserve"></target></trans-unit>'
-            '<trans-unit id="2" mq:status="NotStarted" mq:locked="locked"><source>Locked</source><target/></trans-unit>'
-            '<trans-unit id="3" mq:status="ManuallyConfirmed"><source>Done</source><target>Feito</target></trans-unit>'
-        ),
-    )
-).encode()
+_TRADOS = """<trans-unit id="a"><source>One. Two. Three.</source><seg-source><g id="1">
+<mrk mtype="seg" mid="1">One.</mrk></g> <mrk mtype="seg" mid="2">Two <x id="9"/>things.</mrk>
+<mrk mtype="seg" mid="3">Three.</mrk></seg-source>
+<sdl:seg-defs><sdl:seg id="1" locked="true"/><sdl:seg id="2" percent="80"/><sdl:seg id="3"/></sdl:seg-defs>
+</trans-unit><trans-unit id="b"><source>Four. Five.</source><seg-source><mrk mtype="seg" mid="4">Four.</mrk>
+<mrk mtype="seg" mid="5">Five.</mrk></seg-source><target><mrk mtype="seg" mid="4">Quatro.</mrk>
+<mrk mtype="seg" mid="5"/></target><sdl:seg-defs><sdl:seg id="4" conf="Translated" origin="interactive"/>
+<sdl:seg id="5"/></sdl:seg-defs></trans-unit>
+<trans-unit id="c" translate="no"><source>Structure</source></trans-unit>"""
+_MEMOQ = """<trans-unit id="1" mq:status="NotStarted"><source>A <bpt id="1" ctype="bold">{}</bpt>very\
+<ept id="1">{}</ept> small house</source><target xml:space="preserve"></target></trans-unit>
+<trans-unit id="2" mq:status="NotStarted" mq:locked="locked"><source>Locked</source><target/></trans-unit>
+<trans-unit id="3" mq:status="ManuallyConfirmed"><source>Done</source><target>Feito</target></trans-unit>"""
+SDLXLIFF = (_XLIFF % ('sdl="http://sdl.com/FileTypes/SdlXliff/1.0"', _TRADOS)).encode()
+MQXLIFF = (_XLIFF % ('mq="MQXliff"', _MEMOQ)).encode()
+IPYNB = b"""{
+ "cells": [
+  {"cell_type": "markdown", "metadata": {}, "source": [
+    "# A heading\\n",
+    "\\n",
+    "Text with `code` and\\n",
+    "$x_1$ in *it*."
+  ]},
+  {"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": [{"data": {"text/plain": ["1.50"]}}],
+   "source": ["print('Hello there')"]},
+  {"cell_type": "markdown", "source": "Only \\u00e9 text", "metadata": {"a": 1.0e-5}},
+  {"cell_type": "raw", "source": "Raw text"}
+ ],
+ "metadata": {}, "nbformat": 4, "nbformat_minor": 5
+}
+"""
+MDX = b"""---
+title: "A page: one"
+slug: /page
+sidebar_label: Short name
+---
+import Tabs from '@theme/Tabs';
+export const words = ['not this',
+  'nor this'];
+
+# Hello, {props.name}!
+
+<Tabs
+  items={[{label: 'x'}]}>
+    The first <b>tab</b> has a <Badge kind={'new'} /> here.
+</Tabs>
+
+{/* A comment
+stays */}
+"""
 
 SAMPLES: dict[str, tuple[bytes, list[str]]] = {
     "xlsx": (
@@ -157,6 +179,16 @@ SAMPLES: dict[str, tuple[bytes, list[str]]] = {
     "ass": (ASS, ["Where, my friend, is the house that you found?"]),
     "sdlxliff": (SDLXLIFF, ["Two things.", "Three.", "Five."]),
     "mqxliff": (MQXLIFF, ["A very small house"]),
+    "ipynb": (IPYNB, ["A heading", "Text with `code` and $x_1$ in it.", "Only \u00e9 text"]),
+    "mdx": (
+        MDX,
+        [
+            "A page: one",
+            "Short name",
+            "Hello, {props.name}!",
+            "The first tab has a <Badge kind={'new'} /> here.",
+        ],
+    ),
     "odp": (ODP, ["Our plan", "Speak slowly"]),
 }
 """Content and texts by ending."""

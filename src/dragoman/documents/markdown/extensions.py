@@ -1,4 +1,4 @@
-"""Notation of Markdown dialects: footnotes, alerts, attributes, containers, formulas, wiki links and emoji codes.
+"""Notation of Markdown dialects: footnotes, alerts, attributes, containers, formulas, wiki links, emoji codes and JSX.
 
 Inline notation is kept verbatim. Lines of notation are hidden from the parser; their text, if any, is a list item for
 it, so that it is a paragraph of its own.
@@ -21,6 +21,15 @@ INLINE_NOTATION = re.compile(  # lengths are limited: a search is repeated at ea
     r"|(?<![\w:]):(?!\d+:)[a-z0-9_+-]{1,50}:(?!\w)"  # emoji
     r"|%<[^\W\d]\w{0,60}>[-+#0.\d]{0,8}[a-zA-Z]"  # format of Ruby: no tag
 )
+JSX_NOTATION = re.compile(
+    r"</?(?:[A-Za-z][\w.:-]{0,60}(?:[^<>{}\n]|\{(?:[^{}\n]|\{[^{}\n]{0,200}\}){0,200}\}|=>){0,200})?>"
+    r"|\{(?:[^{}\n]|\{[^{}\n]{0,200}\}){0,300}\}"
+)
+"""Elements and expressions of MDX, kept unchanged unless they are plain inline HTML."""
+_PLAIN_HTML = re.compile(r"</?[a-z][\w-]*(?:\s[^<>{}]*)?>")
+_MODULE = re.compile(r"(?:import|export)\b")
+_MAX_ELEMENT = 4000  # characters
+_ELEMENT = re.compile(r"[ \t>]*(?:</?[A-Za-z>]|\{)")
 _FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?(`{3,}|~{3,})")
 _FORMULA = re.compile(r"[ \t>]*(?:\$\$|\\\[)[ \t]*$")
 _FORMULA_END = re.compile(r"[ \t>]*(?:\$\$|\\\])[ \t]*+(?:(?:\{#[^{}]*\}|\([\w:-]+\))[ \t]*)?$")
@@ -47,6 +56,44 @@ def _notation(state: StateInline, silent: bool) -> bool:
         state.push("notation", "", 0).content = found[0]
     state.pos = found.end()
     return True
+
+
+def add_jsx(parser: MarkdownIt) -> None:
+    """Parse MDX: no HTML blocks and no indented code, elements and expressions in braces are kept."""
+    parser.disable(["code", "html_block"])
+    parser.inline.ruler.before("escape", "jsx", _jsx)
+
+
+def _jsx(state: StateInline, silent: bool) -> bool:
+    found = JSX_NOTATION.match(state.src, state.pos, state.posMax)
+    if found is None or _PLAIN_HTML.fullmatch(found[0]):
+        return False
+    if not silent:
+        state.push("notation", "", 0).content = found[0]
+    state.pos = found.end()
+    return True
+
+
+def hide_jsx(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of an MDX file without modules, and without elements and expressions on lines of their own."""
+    fence = ""
+    is_module = False
+    pending = ""  # an element or expression that does not end on its line
+    for line in lines:
+        mark = _FENCE.match(line)
+        is_module = bool(line.strip()) and (is_module or (not fence and _MODULE.match(line) is not None))
+        if mark and not pending and not is_module:
+            fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
+        if is_module:
+            yield ""
+        elif not fence and (pending or _ELEMENT.match(line)):
+            whole = pending + line
+            rest = JSX_NOTATION.sub("", whole.replace("\n", " ")).strip(" \t>") if len(whole) < _MAX_ELEMENT else "a"
+            is_open = bool(rest) and _ELEMENT.match(rest) is not None and (pending or rest == line.strip(" \t>"))
+            pending = f"{whole}\n" if is_open else ""
+            yield "" if is_open or not rest or "\n" in whole else line
+        else:
+            yield line
 
 
 def hide_notation(lines: Sequence[str]) -> Iterator[str]:

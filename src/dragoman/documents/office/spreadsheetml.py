@@ -64,7 +64,7 @@ def make_run(content: str | Any, properties: Any) -> Any:
 
 
 def finish(paragraph: Any) -> None:
-    """Write a text without formats as it is usual, as one element; other runs get the namespace of the text."""
+    """Write a text without formats as one element, as usual; other runs get the namespace of the text."""
     space = etree.QName(paragraph).namespace
     runs = list(paragraph)
     if all(len(run) == 1 for run in runs):

@@ -1,6 +1,6 @@
 """Subtitles (srt, vtt, ass): translate the text of the cues; numbers, times, positions, styles and notes stay.
 
-A sentence that goes on in the next cue is one text with an empty tag where the cue ends. The tag moves with its words,
+A sentence that continues in the next cue is one text with an empty tag where the cue ends. The tag moves with its words,
 and the translation is cut again there.
 
 The libraries `srt`, `webvtt-py` and `pysubs2` are not used: they renumber cues, change line ends and blank lines, or
@@ -113,7 +113,7 @@ class _Subtitles:
         self.segments = tuple(limits.add(text_.inline.tagged) for text_ in self._texts)
 
     def _joined(self, text: _Text, tag: re.Pattern[str], limits: DocumentLimits) -> _Text | None:
-        """Return the last text with this one if its sentence goes on."""
+        """Return the last text with this one if its sentence continues."""
         last = self._texts[-1] if self._texts else None
         if last is None or text.has_dash or last.style != text.style or len(last.pieces) == _MAX_CUES:
             return None

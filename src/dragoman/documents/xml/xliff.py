@@ -3,8 +3,8 @@
 The mark of `translation_marks` is in an attribute that the standard provides for tools: `extradata` of a unit in 1.2,
 `subState` of a segment in 2.x, which a tool has to remove when it changes the state.
 
-The dialects of Trados (sdlxliff) and memoQ (mqxliff) are XLIFF 1.2 with states of their own: Trados has them by sentence,
-in `seg-defs`, memoQ in attributes of the unit. Locked sentences and units stay.
+The dialects of Trados (sdlxliff) and memoQ (mqxliff) are XLIFF 1.2 with states of their own: Trados has them by
+sentence, in `seg-defs`, memoQ in attributes of the unit. Locked sentences and units stay.
 """
 
 from collections import Counter
@@ -293,17 +293,22 @@ def _has_protected_range(source: Any) -> bool:
     return any(_is_protected(mark) for mark in source.iter("{*}sm"))
 
 
+def _set_states(element: Any, written: set[str]) -> None:
+    """Set the states that Trados and memoQ have of their own, of the sentences that are written."""
+    for mid, each in _sentence_states(element).items():
+        if mid in written:
+            each.attrib.update(_DRAFTS)
+            each.attrib.pop("percent", None)
+    if element.get(f"{_MEMOQ}status"):
+        element.set(f"{_MEMOQ}status", "Pretranslated")
+
+
 def _write_unit(unit: _Unit, translated: Sequence[TaggedText]) -> None:
     target = unit.target
     kind = local_name(unit.element)
     segments = _sentence_states(unit.element)
     sources = list(unit.source.iter())
-    for mid in (sources[place].get("mid") for place, _ in unit.texts if place >= 0):
-        if mid in segments:
-            segments[mid].attrib.update(_DRAFTS)
-            segments[mid].attrib.pop("percent", None)
-    if unit.element.get(f"{_MEMOQ}status"):
-        unit.element.set(f"{_MEMOQ}status", "Pretranslated")
+    _set_states(unit.element, {sources[place].get("mid") for place, _ in unit.texts if place >= 0})
     if unit.gaps:
         for (place, inline), tagged in zip(unit.texts, translated, strict=True):
             holder = unit.gaps[sources[place].get("mid")]
@@ -321,8 +326,9 @@ def _write_unit(unit: _Unit, translated: Sequence[TaggedText]) -> None:
     target.text = unit.source.text
     target.extend(deepcopy(child) for child in unit.source)
     elements = list(target.iter())
-    for each in elements:
-        if _is_sentence(each) and each.get("mid") in segments and _is_locked(segments[each.get("mid")]):
+    locked = {mid for mid, each in segments.items() if _is_locked(each)}
+    for each in filter(_is_sentence, elements if locked else ()):
+        if each.get("mid") in locked:
             clear_element(each)
     for (place, inline), tagged in zip(unit.texts, translated, strict=True):
         holder = elements[place] if place >= 0 else target
