@@ -140,10 +140,11 @@ IPYNB = b"""{
     "Text with `code` and\\n",
     "$x_1$ in *it*."
   ]},
-  {"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": [{"data": {"text/plain": ["1.50"]}}],
+  {"cell_type": "code", "execution_count": 1, "metadata": {},
+   "outputs": [{"output_type": "display_data", "metadata": {}, "data": {"text/plain": ["1.50"]}}],
    "source": ["print('Hello there')"]},
   {"cell_type": "markdown", "source": "Only \\u00e9 text", "metadata": {"a": 1.0e-5}},
-  {"cell_type": "raw", "source": "Raw text"}
+  {"cell_type": "raw", "metadata": {}, "source": "Raw text"}
  ],
  "metadata": {}, "nbformat": 4, "nbformat_minor": 5
 }

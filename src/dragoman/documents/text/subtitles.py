@@ -1,7 +1,7 @@
 """Subtitles (srt, vtt, ass): translate the text of the cues; numbers, times, positions, styles and notes stay.
 
-A sentence that continues in the next cue is one text with an empty tag where the cue ends. The tag moves with its words,
-and the translation is cut again there.
+A sentence that continues in the next cue is one text with an empty tag where the cue ends. The tag moves with its
+words, and the translation is cut again there.
 
 The libraries `srt`, `webvtt-py` and `pysubs2` are not used: they renumber cues, change line ends and blank lines, or
 drop notes and styles when they write a file.
