@@ -146,7 +146,7 @@ IPYNB = b"""{
   {"cell_type": "markdown", "source": "Only \\u00e9 text", "metadata": {"a": 1.0e-5}},
   {"cell_type": "raw", "metadata": {}, "source": "Raw text"}
  ],
- "metadata": {}, "nbformat": 4, "nbformat_minor": 5
+ "metadata": {}, "nbformat": 4, "nbformat_minor": 4
 }
 """
 MDX = b"""---
