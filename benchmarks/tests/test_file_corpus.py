@@ -20,8 +20,9 @@ FILES = {
     "a.ts": (b"export const a = {\n  open: 'Open',\n};\n", "refused"),
     "a.cat": (b'PUBLIC "-//ISO 8879:1986//ENTITIES Added Latin 1//EN" "iso-lat1.ent"\n' * 3, "refused"),
     "paths.cat": (b"CATALOG /usr/share/sgml/dtd/catalog\nCATALOG /usr/share/xml/svg/catalog\n", "refused"),
-    "a.vtt": (b"WEBVTT\n\n00:01.000 --> 00:02.000\nHello\n", "refused"),
-    "a.sdlxliff": (b'<xliff version="1.2"></xliff>', "refused"),
+    "a.sub": (b"{1}{25}Hello\n", "refused"),
+    "a.vtt": (b"WEBVTT\n\n00:01.000 --> 00:02.000\nHello\n", "read"),
+    "a.mxliff": (b'<xliff version="1.2"></xliff>', "refused"),
     "a.png": (b"\x89PNG\r\n\x1a\n\0\0", "refused"),
     "broken.po": (b"<p>Hello</p>", "refused"),
 }

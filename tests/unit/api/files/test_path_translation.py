@@ -62,15 +62,15 @@ def test_an_output_with_the_name_of_another_format_is_refused(
     assert not (tmp_path / output).exists()
 
 
-@pytest.mark.parametrize("name", ["a.json", "a.php", "a.sdlxliff", "a.pdf", "a.vtt", "table.csv"])
+@pytest.mark.parametrize("name", ["a.json", "a.php", "a.mxliff", "a.pdf", "a.sub", "table.csv"])
 def test_what_the_command_line_refuses_is_refused(name: str, tmp_path: Path, translator: Translator):
     source = tmp_path / name
-    source.write_text("WEBVTT\n" if name == "a.vtt" else "a house,a house\nthe house,a house\n")
+    source.write_text("{1}{25}a\n" if name == "a.sub" else "a house,a house\nthe house,a house\n")
     with pytest.raises(DragomanError) as raised:
         translator.translate_file(source)
     assert "--" not in str(raised.value)
     if name != "table.csv":
-        assert re.search(r'one of \.docx, .*read_as="text"', str(raised.value))
+        assert re.search(r'one of \..*\.docx, .*read_as="text"', str(raised.value))
     assert [*tmp_path.iterdir()] == [source]
     assert translator.translate_file(source, read_as="text").is_file()
 

@@ -29,29 +29,27 @@ train.deu train.cs train.pl train.sv train.el train.pt train.ts train.sh news.20
 .hidden Dr.\u00a0Smith
 """.split()  # noqa: SIM905 -- one name per word
 REFUSED = {  # ending: content, and the way that the message names
-    "sdlxliff": ('<xliff version="1.2"></xliff>', "add --as xliff"),
-    "mqxliff": ('<xliff version="1.2"></xliff>', "add --as xliff"),
+    "mxliff": ('<xliff version="1.2"></xliff>', "add --as xliff"),
     "pot": ('msgid "Open"\nmsgstr ""\n', "make a .po file of it with msginit"),
     "xcstrings": ('{"sourceLanguage": "en"}', "convert it to .po or .xliff"),
     "ts": ('<!DOCTYPE TS>\n<TS version="2.1">\n', "looks like XML; convert it to .po or .xliff"),
     "php": ("<?php return ['open' => 'Open'];\n", "convert it to .po or .xliff"),
     "ftl": ("open = Open { $file }\n", "convert it to .po or .xliff"),
     "js": ("export default {open: 'Open'};\n", "convert it to .po or .xliff"),
-    "mdx": ("# Title\n\n<Tabs>\n", "convert it to .html or .md"),
     "rst": ("Title\n=====\n\n.. note:: Text\n", "convert it to .html or .md"),
-    "vtt": ("WEBVTT\n\n00:01.000 --> 00:02.000\nHello\n", "convert it to .srt"),
-    **dict.fromkeys(("ass", "sub", "sbv", "lrc", "ttml"), ("[00:01.00]Hello\n", "convert it to .srt")),
+    **dict.fromkeys(("sub", "sbv", "lrc", "ttml"), ("[00:01.00]Hello\n", "convert it to .srt")),
     **dict.fromkeys(
         ("json", "yaml", "yml", "properties", "strings", "xml", "resx", "toml", "arb"),
         ('"open" = "Open";\n', "convert it to .po or .xliff, or write its texts to a .txt file, one per line, or add"),
     ),
-    **dict.fromkeys(("tex", "ipynb", "adoc", "org", "wiki"), ("* Title\n", "convert it to .html or .md")),
+    **dict.fromkeys(("tex", "adoc", "org", "wiki"), ("* Title\n", "convert it to .html or .md")),
     **dict.fromkeys(("log", "conf", "py", "c", "css", "svg", "sql"), ("a = 1\n", "convert it to one of these, or add")),
     **dict.fromkeys(("xhtml", "twig"), ("<p>Hello</p>\n", "add --as html")),
-    "pdf": ("%PDF-1.7\n", "which is a PDF document; convert it to .html, .docx or .txt"),
-    "epub": ("PK\x03\x04", "convert it to .html, .docx or .txt"),
-    "rtf": ("{\\rtf1 Hello}", "convert it to .docx"),
-    "xlsx": ("PK\x03\x04", "save the column to translate as a .txt file"),
+    "pdf": ("%PDF-1.7\n", "which is a PDF document; convert it to .docx with LibreOffice, or to .txt with pdftotext"),
+    "mobi": ("BOOKMOBI", "convert it to .epub with calibre"),
+    "rtf": ("{\\rtf1 Hello}", "convert it to .docx with LibreOffice"),
+    "xls": ("\xd0\xcf", "convert it to .xlsx with LibreOffice"),
+    "xlsm": ("PK\x03\x04", "add --as xlsx"),
     "zip": ("PK\x03\x04", "unpack it"),
     "html.gz": ("<p>Hello</p>", "unpack it with gunzip"),
     "html.de": ("<p>Hello</p>", "add --as html"),
@@ -99,7 +97,7 @@ def test_every_other_ending_is_refused_with_a_way(tmp_path: Path, ending: str):
     with pytest.raises(ConfigError) as raised:
         check_text_file(str(path))
     message = str(raised.value)
-    assert "the input must be plain text (.txt, .en, no ending) or one of .docx, .htm, " in message
+    assert "the input must be plain text (.txt, .en, no ending) or one of .ass, .docx, .epub, " in message
     assert way in message
     is_binary = text.startswith(("PK", "%PDF", "{\\rtf"))
     assert ("--as text" in message, is_text_file(path)) == (not is_binary, False)
@@ -121,10 +119,10 @@ def test_binary_content_is_no_text_whatever_its_name(tmp_path: Path, data: bytes
 
 
 def test_the_way_out_and_the_note_on_the_command_line(tmp_path: Path):
-    vtt = _file(tmp_path, "a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nHello\n")
-    refused = typed("translate", tmp_path / "no-model", vtt)
+    sub = _file(tmp_path, "a.sub", "{1}{25}Hello\n")
+    refused = typed("translate", tmp_path / "no-model", sub)
     assert (refused.exit_code, "convert it to .srt, or add --as text" in refused.stderr) == (2, True), refused.stderr
-    assert typed("translate", tiny_bundle(), vtt, "--as", "text", *QUICK).stdout.count("\n") == 4
+    assert typed("translate", tiny_bundle(), sub, "--as", "text", *QUICK).stdout.count("\n") == 1
     note = "looks like JSON, and its syntax is translated as well; convert it to .po or .xliff"
     json = _file(tmp_path, "a.txt", '{"open": "Open the door"}\n')
     assert f"note    {json} {note}" in typed("translate", tiny_bundle(), json, *QUICK).stderr
@@ -139,20 +137,20 @@ def test_another_format_than_that_of_the_ending(tmp_path: Path):
     assert out.read_text(encoding="utf-8").startswith('<p class="x">')
     piped = typed("translate", tiny_bundle(), "-", "--as", "html", *QUICK, stdin="<p>A house</p>\n")
     assert (piped.exit_code, piped.stdout[:3]) == (0, "<p>"), piped.stderr
-    with pytest.raises(ConfigError, match=r"--as must be one of text, docx, htm, .*, got 'vtt'; choose one of these"):
-        parse_format("vtt", "a.vtt")
+    with pytest.raises(ConfigError, match=r"--as must be one of text, .*docx, .*, got 'sub'; choose one of these"):
+        parse_format("sub", "a.sub")
 
 
 def test_files_of_a_folder_are_skipped_unless_they_are_read_as_text(tmp_path: Path):
     folder = tmp_path / "in"
     folder.mkdir()
-    for name in ("a.txt", "b.vtt", "c.rst", "d.en"):
+    for name in ("a.txt", "b.sub", "c.rst", "d.en"):
         _file(folder, name, PROSE)
     _file(folder, "e.zip", "PK\x03\x04")
     found = check_folders(folder, tmp_path / "out", resume=False, force=False)
-    assert found == (["a.txt", "d.en"], ["b.vtt", "c.rst", "e.zip"])
+    assert found == (["a.txt", "d.en"], ["b.sub", "c.rst", "e.zip"])
     found = check_folders(folder, tmp_path / "out", resume=False, force=False, as_text=True)
-    assert found == (["a.txt", "b.vtt", "c.rst", "d.en"], ["e.zip"])
+    assert found == (["a.txt", "b.sub", "c.rst", "d.en"], ["e.zip"])
 
 
 def test_a_synthetic_corpus_is_made_of_text_only(tmp_path: Path):
