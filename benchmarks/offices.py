@@ -17,12 +17,14 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 
 from benchmarks.file_corpus import files_of
 from benchmarks.reporting import heading, parser, table, write
+from dragoman import Translator
+from dragoman.api.files.document_translation import translate_document
 from dragoman.documents.formats import FORMATS, read_document
 from dragoman.errors import DragomanError
 from dragoman.markup.tagged_text import TaggedText
@@ -90,13 +92,14 @@ OPENERS: dict[str, tuple[str, Callable[[Path], None]]] = {
 }
 
 
+@cache
+def opened_bundle(bundle: str) -> Translator:
+    return Translator.open(bundle)
+
+
 def translated(path: Path, suffix: str, bundle: str) -> str:
     """Translate a file and open the result; return what became of it."""
-    from dragoman import Translator
-    from dragoman.api.files.document_translation import translate_document
-
-    translator = _OPEN.setdefault(bundle, Translator.open(bundle)) if bundle not in _OPEN else _OPEN[bundle]
-    result = translate_document(translator, f"a.{suffix}", path.read_bytes())
+    result = translate_document(opened_bundle(bundle), f"a.{suffix}", path.read_bytes())
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / f"{path.stem}.{suffix}"
         output.write_bytes(result.data)
@@ -105,9 +108,6 @@ def translated(path: Path, suffix: str, bundle: str) -> str:
         except Exception as error:  # noqa: BLE001 -- any error of another program is a finding
             return f"{result.summary}; not opened: {type(error).__name__}: {str(error)[:100]}"
     return f"{result.summary}; opened"
-
-
-_OPEN: dict[str, object] = {}
 
 
 def main() -> None:
