@@ -128,6 +128,34 @@ def test_the_cross_entropy_is_its_equation(case: Case, smoothing: float) -> None
     assert_agrees(case.output(), {"features": case.batch.values}, shipped, literal)
 
 
+@many_cases
+@given(case=cases(), smoothing=smoothings, weight=st.floats(0.1, 8.0))
+def test_r_drop_is_its_equation(case: Case, smoothing: float, weight: float) -> None:
+    """[wu2021] (4): the likelihoods of both masks, and the mean of both directions of (2)."""
+    other = Numbers(case.seed + 2).normal(*case.batch.values.shape)
+    lengths, labels = case.batch.lengths.repeat(2), case.labels.repeat(2, 1)
+
+    def shipped(output: Output, given: Tensors) -> Tensors:
+        both = torch.cat([given["first"], given["second"]])
+        found = cross_entropy(output, both, labels, lengths, smoothing=smoothing, r_drop=weight, chunk=case.chunk)
+        return {"total": found.total, "losses": found.losses}
+
+    def literal(weights: Weights, given: Tensors) -> Tensors:
+        (first, first_losses), (second, second_losses) = (
+            literal_losses(case, weights, given[name], smoothing) for name in ("first", "second")
+        )
+        divergence = torch.zeros((), dtype=torch.float64)
+        for row, length in enumerate(case.batch.lengths.tolist()):
+            for step in range(length):
+                log_p, log_q = (words(weights, given[name][row, step]) for name in ("first", "second"))
+                for word in range(case.vocab):
+                    divergence = divergence + log_p[word].exp() * (log_p[word] - log_q[word]) / 2
+                    divergence = divergence + log_q[word].exp() * (log_q[word] - log_p[word]) / 2
+        return {"total": first + second + weight * divergence, "losses": torch.cat([first_losses, second_losses])}
+
+    assert_agrees(case.output(), {"first": case.batch.values, "second": other}, shipped, literal)
+
+
 @pytest.mark.parametrize("learns", ["features", "weight", "bias", "nothing"])
 @given(case=cases(), smoothing=smoothings)
 def test_the_gradient_is_right_for_whichever_part_learns(learns: str, case: Case, smoothing: float) -> None:

@@ -18,7 +18,9 @@ from tests.equivalence.decoding_paths import assert_equal, features, gradients, 
 
 OBJECTIVES = {
     "plain": TrainingConfig(),
-    "every-term": TrainingConfig(label_smoothing=0.1, coverage_weight=0.7, entropy_weight=0.3, reinforce_weight=0.8),
+    "every-term": TrainingConfig(
+        label_smoothing=0.1, coverage_weight=0.7, entropy_weight=0.3, reinforce_weight=0.8, r_drop=0.5
+    ),
 }
 
 

@@ -179,6 +179,15 @@ class Config(Settings):
         return self
 
     @model_validator(mode="after")
+    def _r_drop_needs_dropout(self) -> Self:
+        if self.training.r_drop and not any(rate for name, rate in self.model if "dropout" in name):
+            raise ConfigError(
+                f"training.r_drop must be 0 where model.dropout is 0, got {self.training.r_drop}; it compares two "
+                "dropout masks: set model.dropout"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _penalty_needs_structured_attention(self) -> Self:
         rows = 0 if self.model.family == "transformer" else self.model.encoder.structured_rows
         if self.training.structured_penalty and not rows:

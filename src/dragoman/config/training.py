@@ -60,6 +60,8 @@ class TrainingConfig(Settings):
     """Maximum norm of the gradient; 0 disables clipping."""
     label_smoothing: Rate = 0.0
     """Probability taken from the reference word and spread over all words."""
+    r_drop: NotNegative = 0.0
+    """Weight of R-Drop, which makes two dropout masks give similar probabilities; 5 is usual, 0 disables it."""
     coverage_weight: NotNegative = 0.0
     """λ of the doubly stochastic term, which favours a total attention of 1 per source word."""
     structured_penalty: NotNegative = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import chain
 
 import numpy as np
@@ -87,6 +87,10 @@ class Batch:
             target_lengths=target_lengths,
             rows=self.rows[rows],
         )
+
+    def twice(self) -> Batch:
+        """Return a batch with every pair twice: all of them, then all again."""
+        return Batch(**{field.name: torch.cat([getattr(self, field.name)] * 2) for field in fields(self)})
 
     def to(self, device: torch.device | str) -> Batch:
         """Return the batch on another device; lengths stay on the host."""

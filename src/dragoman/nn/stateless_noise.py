@@ -66,6 +66,10 @@ class Noise(Rows):
         key = scramble_int((scramble_int((seed + _GAMMA) % _WORD) + (step + 1) * _GAMMA) % _WORD)
         return cls(scramble(rows.to(torch.int64) * _signed(_GAMMA) + _signed(key)))
 
+    def twice(self) -> Noise:
+        """The noise of a batch that contains every row twice: its own, then another. Shapes: key -> [2 batch]."""
+        return Noise(torch.cat([self.key, scramble(self.key + _signed(_GAMMA))]))
+
     def words(self, site: int, grid: Sequence[int], count: int) -> Tensor:
         """`count` 64-bit words for each position of each row. Shapes: -> [batch, *grid, count] int64.
 

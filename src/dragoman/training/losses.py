@@ -1,4 +1,4 @@
-"""Loss functions: cross-entropy, coverage and REINFORCE.
+"""Loss functions: cross-entropy with R-Drop, coverage and REINFORCE.
 
 The cross-entropy never holds the scores of all words for all steps: it processes the steps in chunks and computes the
 gradient of each chunk from its probabilities in the forward pass.
@@ -35,17 +35,26 @@ class TokenLosses:
 
 
 def cross_entropy(
-    output: Output, features: Tensor, labels: Tensor, lengths: Tensor, *, smoothing: float = 0.0, chunk: int = CHUNK
+    output: Output,
+    features: Tensor,
+    labels: Tensor,
+    lengths: Tensor,
+    *,
+    smoothing: float = 0.0,
+    r_drop: float = 0.0,
+    chunk: int = CHUNK,
 ) -> TokenLosses:
     """(1 − ε)·(−log p(y_t)) + ε·mean_v(−log p(v)), summed over real steps.
 
-    Papers: [szegedy2016] (section 7), [vaswani2017] (section 5.4). Padding is removed before anything is computed.
-    Shapes: features [batch, tgt, dim], labels [batch, tgt], lengths [batch].
+    With `r_drop`, the second half of the batch is the first half with other masks, and α · (KL(p_1 ‖ p_2) +
+    KL(p_2 ‖ p_1)) / 2 is added for every step.
+    Papers: [szegedy2016] (section 7), [vaswani2017] (section 5.4), [wu2021] (2). Padding is removed before anything is
+    computed. Shapes: features [batch, tgt, dim], labels [batch, tgt], lengths [batch].
     """
     real = is_real(lengths.to(labels.device), labels.size(1)).flatten().nonzero().squeeze(1)  # [steps]
     chosen = features.flatten(0, 1).index_select(0, real)  # [steps, dim]
     total, losses = _ChunkedCrossEntropy.apply(  # type: ignore[no-untyped-call]
-        chosen, output.weight, output.bias, labels.flatten().index_select(0, real), smoothing, chunk
+        chosen, output.weight, output.bias, labels.flatten().index_select(0, real), smoothing, r_drop, chunk
     )
     padded = losses.new_zeros(labels.numel()).index_copy_(0, real, losses)
     return TokenLosses(total, padded.view_as(labels))
@@ -56,7 +65,14 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, smoothing: float, chunk: int
+        ctx: Any,
+        features: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        labels: Tensor,
+        smoothing: float,
+        r_drop: float,
+        chunk: int,
     ) -> tuple[Tensor, Tensor]:
         ctx.features_dtype = features.dtype
         dtype = compute_dtype(features)
@@ -69,8 +85,11 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         d_bias = torch.zeros_like(bias) if needs_gradient else None
         total = losses.new_zeros(())
         vocab = weight.size(0)
-        for start in range(0, labels.size(0), chunk):
-            at = slice(start, start + chunk)
+        masks = 2 if r_drop else 1
+        steps = torch.arange(labels.size(0), device=labels.device).view(masks, -1)
+        size = max(1, chunk // masks)
+        for start in range(0, steps.size(1), size):
+            at = steps[:, start : start + size].flatten() if r_drop else slice(start, start + size)
             label = labels[at].unsqueeze(1)
             scores = (features[at] @ cast_weight.t()).to(wide).add_(bias)  # [chunk, vocab]
             log_probs = scores.log_softmax(-1)
@@ -78,15 +97,20 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             total += (1.0 - smoothing) * losses[at].sum()
             if smoothing:
                 total -= smoothing * log_probs.mean(-1).sum()
+            divergence, d_divergence = _symmetric_divergence(log_probs) if r_drop else (None, None)
+            if divergence is not None:
+                total += r_drop * divergence
             if d_features is None or d_weight is None or d_bias is None:
                 continue
             d_scores = log_probs.exp_()
             if smoothing:
                 d_scores.sub_(smoothing / vocab)
             d_scores.scatter_add_(1, label, d_scores.new_full((1, 1), smoothing - 1.0).expand_as(label))
+            if d_divergence is not None:
+                d_scores.add_(d_divergence, alpha=r_drop)
             d_bias += d_scores.sum(0)
             d_scores = d_scores.to(dtype)
-            torch.mm(d_scores, cast_weight, out=d_features[at])
+            d_features[at] = d_scores @ cast_weight
             d_weight += d_scores.t() @ features[at]
         ctx.save_for_backward(d_features, d_weight, d_bias)
         ctx.mark_non_differentiable(losses)
@@ -98,7 +122,21 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         d_features, d_weight, d_bias = ctx.saved_tensors
         # In the precision of the features: a factor rounded to bfloat16 would bias all gradients alike.
         scaled = (at_least_float32(d_features) * grad).to(ctx.features_dtype)
-        return scaled, d_weight * grad.to(d_weight.dtype), d_bias * grad.to(d_bias.dtype), None, None, None
+        return scaled, d_weight * grad.to(d_weight.dtype), d_bias * grad.to(d_bias.dtype), None, None, None, None
+
+
+def _symmetric_divergence(log_probs: Tensor) -> tuple[Tensor, Tensor]:
+    """Σ (KL(p ‖ q) + KL(q ‖ p)) / 2 and its gradient by the scores; p is the first half of the rows, q the second.
+
+    Shapes: [2 steps, vocab] -> a scalar, [2 steps, vocab].
+    """
+    first, second = log_probs.chunk(2)
+    difference, p, q = first - second, first.exp(), second.exp()
+    forward = (p * difference).sum(-1, keepdim=True)  # KL(p ‖ q) [steps, 1]
+    backward = (q * difference).sum(-1, keepdim=True).neg_()  # KL(q ‖ p)
+    d_first = (difference - forward).mul_(p).add_(p).sub_(q)
+    d_second = (difference + backward).mul_(q).neg_().add_(q).sub_(p)
+    return (forward + backward).sum() / 2, torch.cat([d_first, d_second]).div_(2)
 
 
 def coverage_loss(alignment: Alignment, source_lengths: Tensor, target_lengths: Tensor, src: int) -> Tensor:

@@ -335,6 +335,12 @@ def test_the_penalty_of_structured_attention_needs_it(model: dict[str, Any]):
     assert "training.structured_penalty must be 0 without" in str(refusal_of(model, "training.structured_penalty=1"))
 
 
+@pytest.mark.parametrize("model", [RNN, {"family": "transformer"}])
+def test_r_drop_needs_dropout(model: dict[str, Any]):
+    error = refusal_of(model, "training.r_drop=5", "model.dropout=0")
+    assert "training.r_drop must be 0 where model.dropout is 0, got 5" in str(error)
+
+
 @pytest.mark.parametrize("settings", [("attend=before",), ("attend=after",), ("attend=after", "input_feeding=true")])
 @pytest.mark.parametrize(("score", "alignment"), [*product(["general", "concat", "location"], ["global", "hard"])])
 def test_structured_attention_runs_and_learns(settings: tuple[str, ...], score: str, alignment: str):

@@ -12,6 +12,7 @@ from torch import Tensor
 from dragoman.config import TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.models import Model
+from dragoman.nn.padding import is_real
 from dragoman.nn.stateless_noise import Noise
 from dragoman.training.losses import RewardBaseline
 from dragoman.training.optimizer import OPTIMIZERS, build_optimizer
@@ -173,7 +174,39 @@ def test_the_rate_follows_the_schedule():
     assert [update.learning_rate for update in done] == pytest.approx([0.025, 0.05, 0.075, 0.1, 0.1 * math.sqrt(0.8)])
 
 
-@pytest.mark.parametrize("setting", ["coverage_weight", "entropy_weight", "reinforce_weight", "label_smoothing"])
+@pytest.mark.parametrize("name", ["pairs-5k", "luong2015-desk", "xu2015-desk"])
+def test_r_drop_compares_two_masks_of_each_pair(name: str):
+    """Its objective is the mean of those of both masks, and half the weight times their divergence."""
+    model, _, batch = start(name, TrainingConfig())
+    noise = Noise.of(1, 1, batch.rows)
+    other = Noise(noise.twice().key[len(batch.rows) :])
+    assert not torch.equal(noise.key, other.key)
+    plain = [objective(model, batch, TrainingConfig(), each, RewardBaseline(0.9)) for each in (noise, other)]
+    both = objective(model, batch, TrainingConfig(r_drop=3.0), noise, RewardBaseline(0.9))
+    none = objective(model, batch, TrainingConfig(r_drop=1e-9), noise, RewardBaseline(0.9))
+    mean = sum(float(each.total.detach()) for each in plain) / 2
+    assert float(none.total.detach()) == pytest.approx(mean, rel=1e-5)
+    assert both.tokens == batch.target_tokens
+    assert float(both.nll) == pytest.approx(sum(float(each.nll) for each in plain) / 2, rel=1e-5)
+    rows = []
+    for each in (noise, other):
+        decoded = model(batch.source, batch.source_lengths, batch.inputs, batch.target_lengths, each)
+        rows.append(model.decoder.output(decoded.features)[is_real(batch.target_lengths, batch.labels.size(1))])
+    first, second = rows
+    divergence = float(((first.exp() - second.exp()) * (first - second)).sum().detach()) / 2
+    assert divergence > 0
+    assert float(both.total.detach()) - mean == pytest.approx(3.0 / 2 * divergence, rel=1e-3)
+
+
+def test_r_drop_has_no_second_mask_without_noise():
+    model, _, batch = start("pairs-5k", TrainingConfig())
+    totals = [objective(model, batch, TrainingConfig(r_drop=weight), None, RewardBaseline(0.9)) for weight in (0, 5)]
+    assert torch.equal(totals[0].total, totals[1].total)
+
+
+@pytest.mark.parametrize(
+    "setting", ["coverage_weight", "entropy_weight", "reinforce_weight", "label_smoothing", "r_drop"]
+)
 def test_every_weight_of_a_term_counts(setting: str):
     totals = []
     for value in (0.0, 0.5):
