@@ -12,7 +12,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.quality.__main__ import data_settings, read
+from benchmarks.quality.data import data_settings, read
 from benchmarks.reporting import evaluated, heading, parser, write
 from benchmarks.user_commands import train_once
 from dragoman.api.evaluation.evaluator import evaluate_systems

@@ -31,7 +31,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.quality.__main__ import read
+from benchmarks.quality.data import read
 from benchmarks.reporting import heading, parser, table, write
 from dragoman.api.translation.glossary_constraints import find_constraints
 from dragoman.bundle import Bundle

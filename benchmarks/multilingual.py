@@ -23,7 +23,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.quality.__main__ import read
+from benchmarks.quality.data import read
 from benchmarks.reporting import evaluated, heading, parser, table, write
 from benchmarks.user_commands import train_once
 from dragoman.api.evaluation.evaluator import evaluate_systems

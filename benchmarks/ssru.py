@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.quality.__main__ import data_settings, read
+from benchmarks.quality.data import data_settings, read
 from benchmarks.reporting import heading, parser, table, write
 from benchmarks.training_step import VOCAB, make_batches
 from benchmarks.user_commands import dragoman

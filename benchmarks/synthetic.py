@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.quality.__main__ import read
+from benchmarks.quality.data import read
 from benchmarks.reporting import evaluated, heading, parser, table, write
 from benchmarks.ssru import BASE, ROUNDS, decoding_speed
 from benchmarks.user_commands import dragoman, train_once

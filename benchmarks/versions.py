@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from benchmarks.quality.__main__ import read
+from benchmarks.quality.data import read
 from benchmarks.reporting import heading, parser, table, write
 from benchmarks.ssru import BASE
 

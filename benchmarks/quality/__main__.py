@@ -1,23 +1,23 @@
 """Multi30k en→de, trained for real by `dragoman train`: one recurrent model and one Transformer.
 
-`train` prepares the corpus and trains a model, or resumes its training; `report` translates the tests with a
-beam of 5 and writes the page: scores on raw text with sacreBLEU's signatures, curves, settings, cards. With `--seeds`
-`train` trains a model with each of them, and `seeds` compares the two over seeds, on test_2016_flickr.
+`train` prepares the corpus and trains a model, or resumes its training; `report` translates the tests with a beam of 5
+and writes the page: scores on raw text with sacreBLEU's signatures, curves, settings, cards. With `--seeds` `train`
+trains a model with each of them, and `seeds` compares the two over seeds, on test_2016_flickr. `ablation` trains and
+reports models with parts of the recipe changed.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import torch
 
+from benchmarks.quality.ablation import ROWS, ablation
+from benchmarks.quality.data import BEAM, HERE, data_settings, entries, read
 from benchmarks.reporting import RESULTS, evaluated, heading, parser, table, write
 from dragoman.api.evaluation.evaluator import evaluate_systems
 from dragoman.api.evaluation.system_arguments import System
@@ -29,30 +29,14 @@ from dragoman.evaluation.markdown import evaluation_markdown
 from dragoman.evaluation.metrics.corpus_scores import bleu, chrf
 from dragoman.evaluation.results import Score
 
-HERE = Path(__file__).parent
 NAMES = ("rnn", "transformer")
 GOALS = {"rnn": 35.0, "transformer": 38.0}
 TESTS = ("val", "test_2016_flickr", "test_2017_flickr")
-BEAM = 5
-
-
-def read(path: Path) -> list[str]:
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
-        return [line.rstrip("\n") for line in lines]
 
 
 def folder_of(output: Path, name: str, seed: int) -> Path:
     """Where a model is trained; that of the first seed has no number."""
     return output / (name if seed == 1 else f"{name}-{seed}")
-
-
-def data_settings(corpus: Path) -> str:
-    """Return the part of a configuration that names the files of Multi30k en→de."""
-    pair = {
-        split: [str((corpus / f"{split}.{side}.gz").resolve()) for side in ("en", "de")] for split in ("train", "val")
-    }
-    data = f'\n[data]\nsource = "en"\ntarget = "de"\n\n[[data.train]]\nfiles = {json.dumps(pair["train"])}\n'
-    return data + f"\n[data.validation]\nfiles = {json.dumps(pair['val'])}\n"
 
 
 def train(name: str, seed: int, corpus: Path, output: Path) -> None:
@@ -74,12 +58,6 @@ def scores(bundle: Bundle, corpus: Path, threads: int) -> dict[str, tuple[Score,
         hypotheses = [each.text for each in translator.translate(read(corpus / f"{test}.en.gz"), split_sentences=False)]
         found[test] = (bleu(hypotheses, references), chrf(hypotheses, references))
     return found
-
-
-def entries(run: Path, kind: str) -> Iterator[dict[str, Any]]:
-    for line in (run / "log.jsonl").read_text(encoding="utf-8").splitlines():
-        if (entry := json.loads(line))["kind"] == kind:
-            yield entry
 
 
 def draw(runs: dict[str, Path]) -> None:
@@ -112,7 +90,7 @@ def draw(runs: dict[str, Path]) -> None:
 
 
 def report(options: argparse.Namespace) -> None:
-    runs = {name: options.output / name / "run" for name in options.names}
+    runs = {name: options.work / name / "run" for name in options.names}
     rows, figures, cards = [], {}, ""
     for name, run in runs.items():
         bundle = Bundle.open(run / "bundle", trusted=True)
@@ -157,7 +135,7 @@ def report(options: argparse.Namespace) -> None:
 def seeds(options: argparse.Namespace) -> None:
     """Both models over their seeds, as evaluated by `dragoman evaluate`."""
     systems = [
-        System(name, tuple(folder_of(options.output, name, seed) / "run" for seed in options.seeds))
+        System(name, tuple(folder_of(options.work, name, seed) / "run" for seed in options.seeds))
         for name in options.names
     ]
     sources, references = (read(options.corpus / f"test_2016_flickr.{side}.gz") for side in ("en", "de"))
@@ -173,23 +151,30 @@ def seeds(options: argparse.Namespace) -> None:
     text = (
         heading("Multi30k en→de over seeds", found.command, options.threads) + f"\n{__doc__ or ''}\n{options.note}\n\n"
     )
-    write("seeds", text + evaluation_markdown(found), evaluated(found, options.output))
+    write("seeds", text + evaluation_markdown(found), evaluated(found, options.work))
 
 
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument("what", choices=["train", "report", "seeds"])
+    options.add_argument("what", choices=["train", "report", "seeds", "ablation"])
     options.add_argument("--seeds", nargs="+", type=int, default=[1])
     options.add_argument("--names", nargs="+", choices=NAMES, default=list(NAMES))
     options.add_argument("--corpus", type=Path, default=Path("../shared/data/multi30k"))
-    options.add_argument("--output", type=Path, default=Path("quality-runs"), help="where runs are kept")
+    options.add_argument(
+        "--output", "--work", dest="work", type=Path, default=Path("quality-runs"), help="folder of runs"
+    )
     options.add_argument("--note", default="", help="what else the page should say of how they were trained")
+    options.add_argument("--rows", nargs="+", choices=tuple(ROWS), default=list(ROWS), help="ablation: these rows only")
+    options.add_argument("--updates", type=int, help="ablation: updates of every training; those of the model's file")
+    options.add_argument("--report-only", action="store_true", help="ablation: write the page, train nothing")
     chosen = options.parse_args()
     torch.set_num_threads(chosen.threads)
     if chosen.what == "train":
         for seed in chosen.seeds:
             for name in chosen.names:
-                train(name, seed, chosen.corpus, chosen.output)
+                train(name, seed, chosen.corpus, chosen.work)
+    elif chosen.what == "ablation":
+        ablation(chosen)
     elif chosen.what == "seeds":
         seeds(chosen)
     else:
