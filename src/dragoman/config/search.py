@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -10,6 +11,8 @@ from dragoman.config.base import Cli, NotNegative, Positive, Settings, Share, Si
 from dragoman.config.validation_errors import SettingError, validate
 
 _SEARCH, _SAMPLING = "Search", "Sampling"
+
+MBR_TEMPERATURE = 0.6  # of candidates, unless settings of sampling are given
 
 Count = Annotated[int, Field(ge=0)]
 Width = Annotated[int, Field(ge=1, le=1000)]  # of each step: memory grows with the width times the vocabulary
@@ -25,7 +28,7 @@ class InferenceConfig(Settings):
 
 
 class SearchSettings(Settings):
-    """Settings of beam search, or of sampling if `sample` is true; a beam of 1 is greedy search."""
+    """Settings of beam search, of MBR, or of sampling if `sample` is true; a beam of 1 is greedy search."""
 
     if not TYPE_CHECKING:  # type checkers read the fields
 
@@ -35,6 +38,10 @@ class SearchSettings(Settings):
                 validate(cls, values)
             return super().__new__(cls)
 
+    search: Annotated[Literal["beam", "mbr"], Cli(_SEARCH)] = "beam"
+    """beam, or mbr: minimum Bayes risk, the sample that agrees most with the others by chrF; slower."""
+    candidates: Annotated[int, Field(ge=2, le=128), Cli(_SEARCH)] = 32
+    """mbr: number of samples per sentence; time grows with it."""
     beam: Annotated[Width, Cli(_SEARCH)] = 5
     """Beam size; 1 is greedy search."""
     nbest: Annotated[Width, Cli("Lines", metavar="N")] = 1
@@ -72,7 +79,15 @@ class SearchSettings(Settings):
 
     @model_validator(mode="after")
     def _check_rules(self) -> Self:
-        if not self.sample and self.nbest > self.beam:
+        if self.sample and self.search == "mbr":
+            raise SettingError("{sample} must be left out with {search} mbr, which samples itself; leave one out")
+        if self.search == "mbr" and self.nbest > self.candidates:
+            raise SettingError(
+                "{nbest} must be at most the candidates, {most}, got {value}; increase {candidates}",
+                most=self.candidates,
+                value=self.nbest,
+            )
+        if not self.sample and self.search == "beam" and self.nbest > self.beam:
             raise SettingError(
                 "{nbest} must be at most the beam, {width}, got {value}; increase the beam",
                 width=self.beam,
@@ -95,9 +110,10 @@ class SearchSettings(Settings):
 
     def _check_unused(self) -> None:
         """Reject settings without effect. Defaults pass, so that `model_dump()` of valid settings is valid."""
-        required = dict.fromkeys(("temperature", "top_k", "top_p", "seed"), "sample") | {"diversity": "groups"}
-        for name, other in required.items():
-            is_used = self.sample if other == "sample" else other in self.model_fields_set
+        samples = self.sample or self.search == "mbr"
+        required = dict.fromkeys(("temperature", "top_k", "top_p", "seed"), "sample")
+        for name, other in (required | {"diversity": "groups", "candidates": "search"}).items():
+            is_used = samples if other == "sample" else other in self.model_fields_set
             if not is_used and getattr(self, name) != type(self).model_fields[name].default:
                 raise SettingError(f"{{{name}}} needs {{{other}}}; add that one, or leave this out")
 
@@ -110,14 +126,26 @@ class SearchSettings(Settings):
         return limit if longest is None else min(limit, longest)
 
 
-def replace_search(search: SearchSettings, **changed: Any) -> SearchSettings:
+def replace_search(search: SearchSettings, /, **changed: Any) -> SearchSettings:
     """Return valid settings with other values; a beam that was left to the model still is."""
     values = SearchSettings(**(search.model_dump() | changed)).model_dump()
     return SearchSettings.model_construct(_fields_set=search.model_fields_set | changed.keys(), **values)
 
 
+@functools.lru_cache(maxsize=64)
+def candidate_search(search: SearchSettings) -> SearchSettings:
+    """Return the settings with which the engine searches: for MBR those of sampling, otherwise `search` itself."""
+    if search.search == "beam":
+        return search
+    defaults = {name: field.default for name, field in SearchSettings.model_fields.items()}
+    is_plain = all(getattr(search, name) == defaults[name] for name in ("temperature", "top_k", "top_p"))
+    changed = {"temperature": MBR_TEMPERATURE} if is_plain else {}
+    plain = {name: defaults[name] for name in ("search", "candidates")}
+    return replace_search(search, sample=True, nbest=search.candidates, **plain, **changed)
+
+
 def search_for_model(search: SearchSettings, own: InferenceConfig | None) -> SearchSettings:
     """Take the beam of the model, unless settings have a beam or need a wider one."""
-    if own is None or own.beam is None or "beam" in search.model_fields_set or search.sample:
+    if own is None or own.beam is None or "beam" in search.model_fields_set or search.sample or search.search == "mbr":
         return search
     return search if search.nbest > own.beam or own.beam % search.groups else replace_search(search, beam=own.beam)

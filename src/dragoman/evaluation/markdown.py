@@ -139,6 +139,9 @@ def _notes(evaluation: Evaluation) -> str:
 
 def _search(evaluation: Evaluation) -> Iterator[str]:
     search = evaluation.search
+    if search.get("search") == "mbr":
+        yield f"MBR by chrF, {search.get('candidates')} samples, seed {search.get('seed')}"
+        return
     yield "sampling" if search.get("sample") else f"beam {search.get('beam')}"
     yield f"length penalty {search.get('length_penalty')}, alpha {search.get('alpha')}"
 

@@ -192,4 +192,4 @@ def _counterfactual(branch: Branch, chunk: Chunk, postprocessor: Postprocessor) 
     best = chunk.hypotheses[0]
     forced = "" if branch.token == EOS_ID else join_tokens([postprocessor.tokenizer.id_to_token(branch.token)]).strip()
     score = best.log_prob / max(1, len(best.tokens) + best.is_finished)
-    return Counterfactual(branch.word, forced, branch.probability, postprocessor.text(chunk), score)
+    return Counterfactual(branch.word, forced, branch.probability, postprocessor.texts(chunk)[0], score)

@@ -143,7 +143,8 @@ class _Inspector:
         """Inspect the translation of a sentence; a sentence that is too long for one search gives several results."""
         if not has_letters(text):
             raise DataError(f"a text must have letters to be translated, got {text[:60]!r}; give it a word")
-        has_tree = search_tree and not self.translator.search_settings.sample
+        settings = self.translator.search_settings
+        has_tree = search_tree and not settings.sample and settings.search == "beam"
         translation = self.translator.translate(
             text, split_sentences=False, prefix=prefix, flags=True, search_tree=has_tree, nbest=1
         )
@@ -229,8 +230,8 @@ def _describe_model(translator: Translator) -> str:
 
 
 def _describe_search(settings: SearchSettings) -> str:
-    if settings.sample:
-        return "sampling"
+    if settings.sample or settings.search == "mbr":
+        return "sampling" if settings.sample else "MBR"
     return f"beam {settings.beam}" if settings.beam > 1 else "greedy"
 
 

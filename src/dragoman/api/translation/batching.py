@@ -61,8 +61,8 @@ def batch_chunks(
 
 def beam_rows(chunk: Chunk, settings: SearchSettings) -> int:
     """Return the number of hypotheses of a chunk that are decoded in parallel."""
-    if settings.sample:
-        return settings.nbest
+    if settings.sample or settings.search == "mbr":
+        return settings.nbest if settings.sample else settings.candidates
     if chunk.search_input is None or not chunk.search_input.phrases:
         return settings.beam
     return max(settings.beam, _ROWS_PER_TOKEN * (sum(map(len, chunk.search_input.phrases)) + 1))

@@ -67,7 +67,8 @@ def translator_html(
         (f"model {number}" if len(bundles) > 1 else "model", _model(each)) for number, each in enumerate(bundles, 1)
     ]
     facts.append(("engine", engine))
-    facts.append(("search", "samples" if search.sample else "greedy" if search.beam == 1 else f"beam {search.beam}"))
+    method = "samples" if search.sample else "greedy" if search.beam == 1 else f"beam {search.beam}"
+    facts.append(("search", f"MBR of {search.candidates}" if search.search == "mbr" else method))
     facts.append(("glossary", "" if glossary is None else format_count(len(glossary), "term")))
     return facts_html(f"Translator {' → '.join(languages)}" if all(languages) else "Translator", facts)
 

@@ -58,7 +58,7 @@ class TranslateOptions:
 
     def __post_init__(self) -> None:
         """Reject a search tree of a random sample."""
-        if self.search_tree and self.search.sample:
+        if self.search_tree and (self.search.sample or self.search.search == "mbr"):
             raise ConfigError("sampled translations have no search tree; drop search_tree or the sampling")
 
     @property

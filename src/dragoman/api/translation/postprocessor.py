@@ -101,9 +101,11 @@ class Postprocessor:
         aligned = word_alignment(surfaces, spelt, hypothesis.alignment)
         return _with_words(translation, aligned, options, self.source_language)
 
-    def text(self, chunk: Chunk) -> str:
-        best = chunk.hypotheses[0]
-        return self._text(chunk, best, list(map(self.tokenizer.id_to_token, best.tokens)))
+    def texts(self, chunk: Chunk) -> list[str]:
+        """Return the texts of all hypotheses of a chunk."""
+        return [
+            self._text(chunk, each, list(map(self.tokenizer.id_to_token, each.tokens))) for each in chunk.hypotheses
+        ]
 
     def stable_text(self, tokens: list[int]) -> str:
         """Return the text of the first tokens of a translation, without the end that later tokens may change.

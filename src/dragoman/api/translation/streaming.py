@@ -53,7 +53,7 @@ class IncrementalDetokenizer:
         texts = []
         while self._place in self._finished:
             chunk = self._chunks[self._place]
-            texts.append(self._extend(self._target.text(chunk) if chunk.hypotheses else chunk.source))
+            texts.append(self._extend(self._target.texts(chunk)[0] if chunk.hypotheses else chunk.source))
             self._joiner.end_sentence(chunk.after)
             self._sent = ""
             self._place += 1

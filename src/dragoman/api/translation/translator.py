@@ -19,6 +19,7 @@ from dragoman.api.translation.batching import BatchStore, search_all
 from dragoman.api.translation.forced_decoding import ForcedDecoder
 from dragoman.api.translation.glossary_constraints import CheckedGlossaries
 from dragoman.api.translation.markup import translate_guarded
+from dragoman.api.translation.minimum_bayes_risk import rank_by_expected_chrf
 from dragoman.api.translation.options import (
     Cancellation,
     TranslateKeywords,
@@ -40,7 +41,7 @@ from dragoman.config import Config
 from dragoman.config.corpus import Direction
 from dragoman.config.engine import DeviceName, EngineName, PrecisionName
 from dragoman.config.schema import has_guided_alignment
-from dragoman.config.search import SearchSettings, search_for_model
+from dragoman.config.search import SearchSettings, candidate_search, search_for_model
 from dragoman.engines.directions import choose_direction, directed_parts, list_directions, only_direction
 from dragoman.engines.lexical_likelihoods import LexicalLikelihoods
 from dragoman.engines.protocol import Engine
@@ -171,7 +172,7 @@ class Translator(TextTranslator):
             precision=precision,
             device=device,
             threads=threads,
-            settings=search and search_settings(search),
+            settings=search and candidate_search(search_settings(search)),
             phrases=glossary is not None,
             trace=search_tree,
             incremental=incremental,
@@ -381,12 +382,19 @@ class Translator(TextTranslator):
         trace = SearchTrace() if options.search_tree else None
         inputs = [chunk.search_input for chunk in chunks if chunk.search_input is not None]
         found = self.engine.search(
-            inputs, options.search, return_attention=options.needs_attention, monitor=monitor, trace=trace
+            inputs,
+            candidate_search(options.search),
+            return_attention=options.needs_attention,
+            monitor=monitor,
+            trace=trace,
         )
         for place, (chunk, hypotheses) in enumerate(zip(chunks, found, strict=True)):
             if hypotheses or monitor is None or not monitor.is_cancelled(place):
                 chunk.hypotheses = hypotheses or [Hypothesis([], float("-inf"), score=float("-inf"), is_finished=False)]
                 chunk.tree = None if trace is None else trace.trees.get(place, [])
+                if options.search.search == "mbr":
+                    texts = self.postprocessor.texts(chunk)
+                    chunk.hypotheses = rank_by_expected_chrf(chunk.hypotheses, texts, options.search.nbest)
         self._forced.align_unknown(chunks, self.postprocessor.tokenizer.unk_id)
         if options.posterior:
             weigh_by_likelihoods(chunks, self._lexical)
@@ -481,7 +489,8 @@ class Translator(TextTranslator):
         glossary = self.glossary if options.glossary is None else options.glossary
         if glossary is None:  # required phrases gain from the usual beam
             options = replace(options, search=search_for_model(options.search, self._config.inference))
-        lack = self.engine.unsupported(options.search, phrases=glossary is not None, trace=options.search_tree)
+        search, has_terms = candidate_search(options.search), glossary is not None
+        lack = self.engine.unsupported(search, phrases=has_terms, trace=options.search_tree)
         if lack is not None:
             raise ConfigError(
                 f"engine must support all options, got {self.engine.name}, which lacks {lack}; open the translator "

@@ -82,7 +82,7 @@ Json = Annotated[bool, flag("--json", "Print everything as JSON.", _FILES)]
 @settings_options(
     search=SearchSettings,
     engine=InspectEngineSettings,
-    exclude={"engine", "batch_tokens", "shortlist", "nbest", "min_confidence"}
+    exclude={"engine", "batch_tokens", "shortlist", "nbest", "min_confidence", "search", "candidates"}
     | {"sample", "temperature", "top_k", "top_p", "seed"},
 )
 def inspect(  # noqa: PLR0913 -- one parameter per option
