@@ -13,6 +13,8 @@ from dragoman.search.partial_hypotheses import PartialHypotheses
 from dragoman.search.penalties import Penalties
 from dragoman.text import BOS_ID, EOS_ID
 
+_SORTED = 128  # tokens
+
 
 class TokenPicker(Protocol):
     """Chooses the next token of each row."""
@@ -140,17 +142,40 @@ def sample(
 
 
 def _draw(log_probs: Floats, uniform: float, settings: SearchSettings) -> int:
-    """One token, by inverting the cumulative distribution, most likely tokens first. Shapes: [vocab]."""
+    """One token, by inverting the cumulative distribution, most likely tokens first. Shapes: [vocab].
+
+    The first tokens of the order are nearly always enough; finding them takes a fraction of the time of sorting all.
+    """
     scores = log_probs.astype(np.float64) / settings.temperature
-    order = np.argsort(-scores, kind="stable")
-    if np.isneginf(scores[order[0]]):  # no token is allowed
-        return int(order[0])
+    best = scores.max()
+    if np.isneginf(best):  # no token is allowed
+        return 0
+    p = np.exp(scores - best)
+    if len(p) > 2 * _SORTED and settings.top_k <= _SORTED:
+        first = np.argpartition(-p, _SORTED)[:_SORTED]
+        order = np.sort(first)
+        found = _invert(p, order[np.argsort(-p[order], kind="stable")], uniform, settings)
+        if found is not None and p[found] > p[first].min():  # equal ones may be missing among the first
+            return found
+    found = _invert(p, np.argsort(-p, kind="stable"), uniform, settings)
+    assert found is not None
+    return found
+
+
+def _invert(p: Floats, order: Numbers, uniform: float, settings: SearchSettings) -> int | None:
+    """The token at `uniform` of the distribution, or None if it is not among those of `order`, the most likely."""
+    is_whole, total = len(order) == len(p), p.sum()
     if settings.top_k:
         order = order[: settings.top_k]
-    p = np.exp(scores[order] - scores[order[0]])
-    p /= p.sum()
+        is_whole, total = True, p[order].sum()
+    cumulative = p[order].cumsum()
     if settings.top_p < 1.0:
-        p = p[: int(np.searchsorted(p.cumsum(), settings.top_p)) + 1]
-    cumulative = p.cumsum()
-    place = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
-    return int(order[min(int(place), len(p) - 1)])
+        end = int(np.searchsorted(cumulative, settings.top_p * total)) + 1
+        if end > len(order) and not is_whole:
+            return None
+        cumulative, is_whole = cumulative[:end], True
+    mass = cumulative[-1] if is_whole else total
+    place = int(np.searchsorted(cumulative, uniform * mass, side="right"))
+    if place >= len(cumulative) and not is_whole:
+        return None
+    return int(order[min(place, len(cumulative) - 1)])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.models import Model
 from dragoman.search import Hypothesis, SearchInput, SearchSettings
+from dragoman.search.greedy import _draw
 from dragoman.text import BOS_ID, EOS_ID, PAD_ID
 from testkit.presets import MODELS
 from tests.unit.search.toy_models import SOURCES, eager_to_end, exhaustive, sentences, toy_engine
@@ -149,3 +150,20 @@ def test_a_draw_is_the_sentences_own() -> None:
         assert [each.tokens for each in alone] == [each.tokens for each in found]
     other = engine.search(sentences(), settings.model_copy(update={"seed": 2}))
     assert [[e.tokens for e in row] for row in other] != [[e.tokens for e in row] for row in together]
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"temperature": 0.6}, {"top_k": 5}, {"top_k": 400}, {"top_p": 0.9}, {"top_p": 0.9, "top_k": 50}]
+)
+def test_a_token_of_a_large_vocabulary_is_that_of_the_sorted_distribution(settings: dict[str, Any]) -> None:
+    search, random = SearchSettings(sample=True, **settings), np.random.default_rng(1)
+    for size, spread in ((5, 1.0), (300, 4.0), (2000, 1.0), (2000, 4.0)) * 15:
+        log_probs = (random.normal(size=size) * spread).round(1).astype(np.float32)  # some are equal
+        log_probs[random.random(size) < 0.3] = -np.inf
+        log_probs[0], uniform = 0.0, random.random()
+        scores = log_probs.astype(np.float64) / search.temperature
+        order = np.argsort(-scores, kind="stable")[: search.top_k or None]
+        p = np.exp(scores[order]) / np.exp(scores[order]).sum()
+        p = p[: int(np.searchsorted(p.cumsum(), search.top_p)) + 1]
+        place = int(np.searchsorted(p.cumsum(), uniform * p.sum(), side="right"))
+        assert _draw(log_probs, uniform, search) == order[min(place, len(p) - 1)]
