@@ -1,7 +1,8 @@
 """Memory of a server with one model of six directions, and with six models of one direction.
 
-The models are those of `python -m benchmarks.multilingual europarl`, in the folder `--work`. Each server translates a
-sentence in every direction; then the proportional set size of its processes is read, with one thread per model.
+The models are those of `python -m benchmarks.multilingual europarl`, seed 1, with single models of all directions, in
+the folder `--work`. Each server translates a sentence in every direction; then the proportional set size of its
+processes is read, with one thread per model.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import sys
 import urllib.request
 from pathlib import Path
 
-from benchmarks.multilingual import DIRECTIONS
+from benchmarks.multilingual import CORPORA
 from benchmarks.reporting import heading, parser, table, write
 
+DIRECTIONS = CORPORA["europarl"].directions
 SENTENCES = {
     "en": "The vote will take place tomorrow.",
     "de": "Die Abstimmung findet morgen statt.",
@@ -69,8 +71,8 @@ def main() -> None:
     options.add_argument("--port", type=int, default=5071)
     given = options.parse_args()
     servers = {
-        "six models of one direction": [given.work / f"europarl-{a}-{b}" for a, b in DIRECTIONS],
-        "one model of six directions": [given.work / "europarl-six"],
+        "six models of one direction": [given.work / f"europarl-{a}-{b}-1" for a, b in DIRECTIONS],
+        "one model of six directions": [given.work / "europarl-all-1"],
     }
     found = {name: measure(models, given.port) for name, models in servers.items()}
     rows = [

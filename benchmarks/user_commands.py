@@ -1,11 +1,13 @@
-"""Train models with the commands of a user."""
+"""Train models with the commands of a user, and read how far a training is."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 
 def dragoman(*arguments: str | Path) -> None:
@@ -25,3 +27,21 @@ def train_once(folder: Path, config: str, settings: Sequence[str] = ()) -> Path:
         dragoman("train", path, "--resume", "--threads", "1", *overrides)
         finished.touch()
     return folder / "run"
+
+
+def log_entries(run: Path, kind: str) -> Iterator[dict[str, Any]]:
+    """Yield the entries of one kind in the log of a run."""
+    for line in (run / "log.jsonl").read_text(encoding="utf-8").splitlines():
+        if (entry := json.loads(line))["kind"] == kind:
+            yield entry
+
+
+def progress_row(folder: Path) -> list[str]:
+    """Return how far the training in a folder is: updates done and planned, minutes, best validation score."""
+    record = folder / "run" / "run.json"
+    if not record.exists():
+        return ["not started", "0", "–"]
+    facts = json.loads(record.read_text(encoding="utf-8"))
+    best = facts["best"]
+    score = "–" if best is None else f"{best['metric']} {best['scores'].get(best['metric'], best['loss']):.2f}"
+    return [f"{facts['update']:,} of {facts['max_updates']:,}", f"{facts['seconds'] / 60:.0f}", score]

@@ -17,8 +17,9 @@ from pathlib import Path
 import torch
 
 from benchmarks.quality.ablation import ROWS, ablation
-from benchmarks.quality.data import BEAM, HERE, data_settings, entries, read
+from benchmarks.quality.data import BEAM, HERE, data_settings, read
 from benchmarks.reporting import RESULTS, evaluated, heading, parser, table, write
+from benchmarks.user_commands import log_entries
 from dragoman.api.evaluation.evaluator import evaluate_systems
 from dragoman.api.evaluation.system_arguments import System
 from dragoman.api.translation.translator import Translator
@@ -68,7 +69,7 @@ def draw(runs: dict[str, Path]) -> None:
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4))
     for (name, run), colour in zip(runs.items(), ("#c0392b", "#2c3e8f"), strict=False):
-        updates, validations = list(entries(run, "update")), list(entries(run, "validation"))
+        updates, validations = list(log_entries(run, "update")), list(log_entries(run, "validation"))
         seen, tokens = [], 0
         for entry in updates:
             tokens += entry["tokens"]

@@ -10,16 +10,15 @@ ensemble of the seeds.
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from benchmarks.quality.data import BEAM, HERE, data_settings, entries, read
+from benchmarks.quality.data import BEAM, HERE, data_settings, read
 from benchmarks.reporting import evaluated, heading, table, write
-from benchmarks.user_commands import train_once
+from benchmarks.user_commands import progress_row, train_once
 from dragoman.api.evaluation.evaluator import evaluate_systems
 from dragoman.api.evaluation.system_arguments import System
 from dragoman.api.translation.translator import Translator
@@ -58,34 +57,14 @@ def train(options: argparse.Namespace, model: str, row: str, seed: int) -> None:
     train_once(run_folder(options.work, model, row, seed), config, settings)
 
 
-def progress(folder: Path) -> tuple[int, int, float, list[dict[str, Any]]]:
-    """Return the updates of a training, done and planned, its minutes and its validations; zeros before the start."""
-    run = folder / "run"
-    if not (run / "run.json").exists():
-        return 0, 0, 0.0, []
-    facts = json.loads((run / "run.json").read_text(encoding="utf-8"))
-    updates = [entry["update"] for entry in entries(run, "update")]
-    planned = facts["config"]["training"]["max_updates"]
-    return max(updates, default=0), planned, facts["seconds"] / 60, list(entries(run, "validation"))
-
-
 def status_table(options: argparse.Namespace) -> str:
-    """Return how far each training is, and the scores of its validations at the last update that all have reached."""
-    rows = []
-    for model in options.names:
-        states = {(row, seed): progress(run_folder(options.work, model, row, seed)) for row, seed in places(options)}
-        reached = [max((each["update"] for each in state[3]), default=0) for state in states.values() if state[3]]
-        common = min(reached, default=0)
-        for (row, seed), (done, planned, minutes, validations) in states.items():
-            scored = {each["update"]: each["scores"]["bleu"] for each in validations}
-            cells = [
-                f"{scored[common]:.2f}" if common in scored else "–",
-                f"{max(scored.values()):.2f}" if scored else "–",
-            ]
-            state = "not started" if not done else f"{done:,} of {planned:,}"
-            rows.append([f"{model}, {row}", str(seed), state, f"{minutes:.0f}", str(common), *cells])
-    header = ["model", "seed", "updates", "minutes", "common update", "greedy BLEU there", "best greedy BLEU"]
-    return table(header, rows)
+    """Return how far each training is, and its best validation score so far, of greedy translations."""
+    rows = [
+        [f"{model}, {row}", str(seed), *progress_row(run_folder(options.work, model, row, seed))]
+        for model in options.names
+        for row, seed in places(options)
+    ]
+    return table(["model", "seed", "updates", "minutes", "best validation"], rows)
 
 
 def places(options: argparse.Namespace) -> list[tuple[str, int]]:

@@ -1,12 +1,10 @@
-"""Multi30k en→de: its files, the settings that name them, and the log of a run."""
+"""Multi30k en→de: its files, the settings that name them."""
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 HERE = Path(__file__).parent
 BEAM = 5
@@ -24,9 +22,3 @@ def data_settings(corpus: Path) -> str:
     }
     data = f'\n[data]\nsource = "en"\ntarget = "de"\n\n[[data.train]]\nfiles = {json.dumps(pair["train"])}\n'
     return data + f"\n[data.validation]\nfiles = {json.dumps(pair['val'])}\n"
-
-
-def entries(run: Path, kind: str) -> Iterator[dict[str, Any]]:
-    for line in (run / "log.jsonl").read_text(encoding="utf-8").splitlines():
-        if (entry := json.loads(line))["kind"] == kind:
-            yield entry
