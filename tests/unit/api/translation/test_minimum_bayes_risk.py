@@ -68,7 +68,8 @@ def test_an_nbest_list_has_different_texts(tmp_path: Path):
 def test_samples_have_a_low_temperature_unless_settings_say_otherwise():
     assert candidate_search(MBR).temperature == MBR_TEMPERATURE
     assert candidate_search(MBR).nbest == 6
-    for name, value in (("top_p", 0.9), ("top_k", 5), ("temperature", 0.9)):
+    given: dict[str, Any] = {"top_p": 0.9, "top_k": 5, "temperature": 0.9}
+    for name, value in given.items():
         own = candidate_search(SearchSettings(search="mbr", **{name: value}))
         assert getattr(own, name) == value
         assert own.temperature == (value if name == "temperature" else 1.0)
