@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import json
+import math
 import os
 import re
 import secrets
@@ -223,6 +224,16 @@ def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
                 continue
             if isinstance(entry, dict):
                 yield entry
+
+
+def finite_number(value: object) -> float | None:
+    """Return a finite JSON number as a float, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:  # an integer with hundreds of digits
+        return None
 
 
 def sha256_of(read: Callable[[int], bytes]) -> str:

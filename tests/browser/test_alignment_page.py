@@ -1,32 +1,15 @@
 """The alignment page in a browser: words and maps highlight each other."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dragoman.inspection.pages.alignment import render_alignment_page
+from dragoman.training.callbacks.events import ValidationSample
 from tests.browser.chromium import Chromium
 
-
-@dataclass(frozen=True)
-class Sample:
-    """A translation with one attention map."""
-
-    source_words: tuple[str, ...]
-    target_words: tuple[str, ...]
-    weights: NDArray[np.float64] | None
-    source: str = "the dog"
-    translation: str = "der Hund"
-    reference: str = ""
-
-
-WEIGHTS = np.array([[0.9, 0.1], [0.02, 0.75]])
-SAMPLES = (
-    Sample(("the", "dog"), ("der", "Hund"), WEIGHTS),
-    Sample(("the", "dog"), ("der", "Hund"), None),
-)
+WEIGHTS = ((0.9, 0.1), (0.02, 0.75))
+SAMPLES = [
+    ValidationSample("the dog", "", "der Hund", ("the", "dog"), ("der", "Hund"), weights) for weights in (WEIGHTS, None)
+]
 
 
 def written(folder: Path) -> Path:
@@ -52,7 +35,7 @@ def test_words_and_map_highlight_each_other(chromium: Chromium, tmp_path: Path) 
     seen = chromium.visit(written(tmp_path), steps)
     focused, pointed, cells, faults = seen.result
     assert focused == pointed == ["Hund attends to dog 75\u00a0%", ["Hund"], ["Hund"]]
-    assert (cells, faults) == (WEIGHTS.size, [])
+    assert (cells, faults) == (4, [])
     assert (seen.requests, seen.complaints) == ([], [])
 
 

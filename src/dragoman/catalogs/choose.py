@@ -45,7 +45,7 @@ def search(models: Sequence[CatalogModel], text: str = "") -> list[CatalogModel]
     """Return the best model of each pair and kind that has a language, or is of a pair; all for an empty text."""
     of_pair = [model for model in models if _is_pair(model, text)]
     if not of_pair:  # en-PT can be a pair or Portuguese English, pt-BR only a language
-        of_pair = [model for model in models if not text or _has_language(model, text)]
+        of_pair = [each for each in models if not text or _answers(text, each.source) or _answers(text, each.target)]
     found: dict[tuple[str, str], CatalogModel] = {}
     for model in of_pair:
         other = found.setdefault((model.kind, model.pair), model)
@@ -58,10 +58,6 @@ def _is_pair(model: CatalogModel, text: str) -> bool:
     parts = text.replace("_", "-").split("-")
     sides = (("-".join(parts[:cut]), "-".join(parts[cut:])) for cut in range(1, len(parts)))
     return any(_answers(source, model.source) and _answers(target, model.target) for source, target in sides)
-
-
-def _has_language(model: CatalogModel, text: str) -> bool:
-    return _answers(text, model.source) or _answers(text, model.target)
 
 
 def _answers(code: str, offered: str) -> bool:

@@ -87,7 +87,11 @@ def default_catalog(kind: str = firefox.KIND, access: Access | None = None) -> C
         return read_catalog(base_address("DRAGOMAN_ARGOS_INDEX"), access)
     if kind in hugging_face.KINDS:
         origin = hugging_face.endpoint()
-        body = _cached(f"{origin} {hugging_face.AUTHOR}", access, lambda _: _hub_names(access))
+
+        def list_names(_: str) -> _Answer:
+            return _Answer(json.dumps(hugging_face.list_names(access)).encode(), max_age=_MAX_AGE)
+
+        body = _cached(f"{origin} {hugging_face.AUTHOR}", access, list_names)
         models = hugging_face.models_of_names(body.data, origin)
         return Catalog(kind, origin, tuple(model for model in models if model.kind == kind), checked=body.checked)
     near = did_you_mean(kind, KINDS, otherwise="kinds")
@@ -183,10 +187,6 @@ class _Answer:
     data: bytes | None
     etag: str = ""
     max_age: int = _DEFAULT_AGE
-
-
-def _hub_names(access: Access) -> _Answer:
-    return _Answer(json.dumps(hugging_face.list_names(access)).encode(), max_age=_MAX_AGE)
 
 
 def _cached(key: str, access: Access, fetch: Callable[[str], _Answer]) -> _Body:

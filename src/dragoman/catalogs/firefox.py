@@ -100,7 +100,10 @@ def read_registry(value: object, address: str) -> list[CatalogModel]:
     """Read a registry, the best version of each pair first. Only the models have hashes."""
     registry = validate_catalog(_Registry, value, address)
     found = [
-        (_rank_of_status(model), _registry_model(model, registry.baseUrl, address))
+        (
+            _STATUS.index(model.releaseStatus) if model.releaseStatus in _STATUS else len(_STATUS),
+            _registry_model(model, registry.baseUrl, address),
+        )
         for models in registry.models.values()
         for model in models
     ]
@@ -255,10 +258,6 @@ def _rank_of_filter(record: _Record) -> int:
     if not condition or re.fullmatch(r"""\s*env\.appinfo\.OS\s*!=\s*['"]Android['"]\s*""", condition):
         return 0
     return 2 if "Android" in condition and "!=" not in condition else 1
-
-
-def _rank_of_status(model: _RegistryModel) -> int:
-    return _STATUS.index(model.releaseStatus) if model.releaseStatus in _STATUS else len(_STATUS)
 
 
 def _rank_of_architecture(model: CatalogModel) -> int:

@@ -58,7 +58,8 @@ def models_of_names(data: bytes, origin: str) -> list[CatalogModel]:
     for name in names if isinstance(names, list) else []:
         if isinstance(name, str) and (parts := _OPUS.fullmatch(name)):
             kind, source, target = parts.groups()
-            found.append(_model(kind, source, target, name, origin))
+            languages = canonical_language(source), canonical_language(target)
+            found.append(CatalogModel(kind, *languages, "", (), origin=origin, repository=name))
     return found
 
 
@@ -68,7 +69,11 @@ def read_model(repository: str, access: Access, revision: str = "main") -> Catal
         raise ConfigError(
             f"a model of the hub must be named like Helsinki-NLP/opus-mt-en-de, got {ascii(repository)[:100]}"
         )
-    info = _cached_info(repository, revision) if _is_offline(access) else _online_info(repository, revision, access)
+    if _is_offline(access):
+        info = _cached_info(repository, revision)
+    else:
+        with _errors(repository):
+            info = _api(access).model_info(repository, revision=revision, files_metadata=True)
     files = _chosen({sibling.rfilename: sibling for sibling in info.siblings or []})
     if not files:
         raise DataError(f"{repository} has no file of a model that can be imported; choose another model")
@@ -129,11 +134,6 @@ def _is_offline(access: Access) -> bool:
     return access.offline or is_offline() or bool(_hub().constants.HF_HUB_OFFLINE)
 
 
-def _online_info(repository: str, revision: str, access: Access) -> Any:
-    with _errors(repository):
-        return _api(access).model_info(repository, revision=revision, files_metadata=True)
-
-
 def _cached_info(repository: str, revision: str) -> Any:
     """Describe a model in the cache of the hub, whose large files are named by their SHA-256."""
     folder = Path(_hub().constants.HF_HUB_CACHE) / f"models--{repository.replace('/', '--')}"
@@ -176,12 +176,6 @@ def _errors(name: str) -> Iterator[None]:
     except (errors.HfHubHTTPError, httpx.HTTPError, OSError, ValueError) as error:
         reason = ascii_line(str(error).partition("For more information")[0]) or type(error).__name__
         raise DataError(f"{name} cannot be read from {endpoint()}: {reason}; run the command again later") from None
-
-
-def _model(kind: str, source: str, target: str, name: str, origin: str) -> CatalogModel:
-    return CatalogModel(
-        kind, canonical_language(source), canonical_language(target), "", (), origin=origin, repository=name
-    )
 
 
 def _chosen(files: dict[str, Any]) -> list[Any]:

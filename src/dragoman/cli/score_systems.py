@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dragoman.cli.console import echo
+from dragoman.cli.options.arguments import argument
 from dragoman.cli.options.derive import named_as_typed
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
@@ -34,9 +33,9 @@ _LISTED_SETS = 5
 
 Systems = Annotated[
     list[str],
-    typer.Argument(
-        metavar="SYSTEM…",
-        help="[NAME=]PATH[,PATH…]: run or project folder, bundle, or file of translations. Several paths are one "
+    argument(
+        "SYSTEM…",
+        "[NAME=]PATH[,PATH…]: run or project folder, bundle, or file of translations. Several paths are one "
         "system trained with several seeds.",
     ),
 ]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dragoman.config.base import Cli, Settings, Size
 from dragoman.config.validation_errors import SettingError
@@ -111,8 +111,7 @@ class AlignmentSettings(Settings):
         fields |= {name: "mean" for name in ("head", "backward_head") if fields[name] is None}
         return self.model_copy(update=fields)
 
-    @model_validator(mode="after")
-    def _check_rules(self) -> Self:
+    def _check(self) -> None:
         if self.extraction == "threshold" and self.threshold is None:
             raise SettingError("{extraction} threshold needs {threshold}; 0.2 is a common value")
         if self.extraction != "threshold" and self.threshold is not None:
@@ -130,7 +129,6 @@ class AlignmentSettings(Settings):
                 "{extraction} must be argmax with {symmetrization} product, got {value}; leave it out",
                 value=self.extraction,
             )
-        return self
 
 
 def _head(head: int | str | None) -> int | None:

@@ -11,9 +11,17 @@ import tomllib
 from dataclasses import dataclass
 from inspect import cleandoc
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    model_validator,
+)
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from dragoman.errors import ConfigError
@@ -47,16 +55,18 @@ Positive = Annotated[float, Field(gt=0.0)]
 NotNegative = Annotated[float, Field(ge=0.0)]
 
 
-def read_toml_text(path: Path) -> str:
-    """Read a TOML file of at most 1 MiB.
-
-    Raises `OSError`, `UnicodeDecodeError`, or `ConfigError` if the file is larger.
-    """
-    with path.open("rb") as file:
-        data = file.read(_MAX_BYTES + 1)
-    if len(data) > _MAX_BYTES:
-        raise ConfigError(f"{path} has more than {_MAX_BYTES:,} bytes; name a configuration file")
-    return data.decode("utf-8-sig")
+def read_toml_text(path: Path, name: str, *, missing: str, fix: str) -> str:
+    """Read a TOML file of at most 1 MiB; `missing` is the error if there is none, `name` and `fix` are for others."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise ConfigError(f"{path} has more than {_MAX_BYTES:,} bytes; name a configuration file")
+        return data.decode("utf-8-sig")
+    except FileNotFoundError:
+        raise ConfigError(missing) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{name} must be a readable UTF-8 file, got: {error}; {fix}") from None
 
 
 def parse_toml(text: str, name: str, fix: str = "correct it there") -> dict[str, Any]:
@@ -126,6 +136,14 @@ class Settings(BaseModel):
         texts = _attribute_docstrings(sys.modules[cls.__module__].__file__).get(cls.__name__, {})
         for name in texts.keys() & cls.__pydantic_fields__.keys():
             cls.__pydantic_fields__[name].description = texts[name]
+
+    def _check(self) -> None:
+        """Raise an error for valid settings that cannot be combined."""
+
+    @model_validator(mode="after")
+    def _can_be_combined(self) -> Self:
+        self._check()
+        return self
 
 
 @functools.cache

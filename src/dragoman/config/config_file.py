@@ -94,14 +94,9 @@ def find_setting(name: str) -> str:
 
 
 def _read_file(path: Path, seen: tuple[str, ...]) -> Table:
-    try:
-        text = read_toml_text(path)
-    except FileNotFoundError:
-        raise ConfigError(f"the configuration must be a file or a preset, got {path}; there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"the configuration {path} must be a readable UTF-8 file, got: {error}; check the file and its permissions"
-        ) from None
+    missing = f"the configuration must be a file or a preset, got {path}; there is no such file"
+    fix = "check the file and its permissions"
+    text = read_toml_text(path, f"the configuration {path}", missing=missing, fix=fix)
     return _parse(text, str(path.resolve()), path.parent, seen)
 
 
@@ -245,13 +240,8 @@ def read_bundle_model(bundle: Path) -> dict[str, Any]:
             f"[model] of its {PROJECT}"
         )
     path = bundle / PROJECT
-    try:
-        text = read_toml_text(path)
-    except FileNotFoundError:
-        raise ConfigError(f"start.bundle must be a bundle, got {bundle}; there is no {path}") from None
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} must be a readable UTF-8 file, got: {error}; name another bundle") from None
-    model = parse_toml(text, str(path), "name another bundle").get("model")
+    missing, fix = f"start.bundle must be a bundle, got {bundle}; there is no {path}", "name another bundle"
+    model = parse_toml(read_toml_text(path, str(path), missing=missing, fix=fix), str(path), fix).get("model")
     if not isinstance(model, dict) or "family" not in model:
         raise ConfigError(f"{path} has no section [model] with a family; name the folder of a bundle")
     return model

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from itertools import combinations, permutations
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -56,8 +56,7 @@ class CorpusConfig(Settings):
     share: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     """Share of all training pairs that are drawn from this corpus, for any size of it, instead of a weight."""
 
-    @model_validator(mode="after")
-    def _has_a_file_per_language(self) -> Self:
+    def _check(self) -> None:
         languages = self.languages or []
         if len(set(languages)) < len(languages):
             raise ConfigError(f"languages must differ, got {', '.join(languages)}; name each once")
@@ -68,7 +67,11 @@ class CorpusConfig(Settings):
                         f"a corpus of {len(languages)} languages must have one text file per language, got "
                         f"{len(files)} files of the format {self.format}; name them in the order of the languages"
                     )
-        return self
+        if self.share is not None and self.weight != 1.0:
+            raise ConfigError(
+                f"weight must be left out where a corpus has a share, got {self.weight:g}; the share is independent of "
+                "the size of the corpus"
+            )
 
     @property
     def trains_both_directions(self) -> bool:
@@ -94,15 +97,6 @@ class CorpusConfig(Settings):
             }
             found.append(self.model_copy(update=changes))
         return found
-
-    @model_validator(mode="after")
-    def _has_weight_or_share(self) -> Self:
-        if self.share is not None and self.weight != 1.0:
-            raise ConfigError(
-                f"weight must be left out where a corpus has a share, got {self.weight:g}; the share is independent of "
-                "the size of the corpus"
-            )
-        return self
 
 
 class CleaningConfig(Settings):
@@ -189,11 +183,9 @@ class AugmentConfig(Settings):
     copies: Share = 0.005
     """A number, date, code, address or emoji instead of the pair, the same on both sides."""
 
-    @model_validator(mode="after")
-    def _leaves_unchanged_pairs(self) -> Self:
+    def _check(self) -> None:
         if (total := sum(self.model_dump().values())) > 0.9:
             raise ConfigError(f"the shares of data.augment must add up to at most 0.9, got {total:g}; lower some")
-        return self
 
 
 class DataConfig(Settings):
@@ -309,8 +301,7 @@ class DataConfig(Settings):
         """Names of language tokens that are set, by language."""
         return dict(_parse_token_name(each) for each in self.language_token_names or [])
 
-    @model_validator(mode="after")
-    def _has_one_list_of_directions(self) -> Self:
+    def _check(self) -> None:
         languages = self.languages or []
         if languages and self.directions:
             raise ConfigError(
@@ -327,17 +318,12 @@ class DataConfig(Settings):
                     f"data.language_token_names must name each language and token once, got {repeated[0]!a} "
                     "twice; keep one of both"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _leaves_room_beside_shares(self) -> Self:
         shares = [corpus.share for corpus in self.train if corpus.share is not None]
         if shares and (len(shares) == len(self.train) or sum(shares) >= 1):
             raise ConfigError(
                 f"the shares of data.train must leave some for a corpus without a share, got {len(shares)} shares of "
                 f"{sum(shares):g} in {len(self.train)} corpora; leave the share of the main corpus out"
             )
-        return self
 
 
 def parse_direction(text: str) -> Direction:

@@ -1,9 +1,9 @@
 """Evaluation settings: metrics, confidence intervals and significance tests."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator
 
 from dragoman.config.base import Cli, PartName, Settings, Size
 from dragoman.config.validation_errors import SettingError
@@ -65,8 +65,7 @@ class EvaluationSettings(Settings):
     comet_python: Annotated[str | None, Cli(_COMET, default="$DRAGOMAN_COMET_PYTHON", metavar="PATH")] = None
     """Python interpreter with the package unbabel-comet."""
 
-    @model_validator(mode="after")
-    def _check_rules(self) -> Self:
+    def _check(self) -> None:
         if not self.metrics:
             raise SettingError(
                 "{metrics} is empty; name one or several of {legal}, or leave it out for all", legal=", ".join(METRICS)
@@ -78,4 +77,3 @@ class EvaluationSettings(Settings):
             )
         if self.comet_python is not None and self.comet is None:
             raise SettingError("{comet_python} needs {comet}; name a COMET model")
-        return self

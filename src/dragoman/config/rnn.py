@@ -1,8 +1,8 @@
 """Settings of recurrent models, and rules on which decoder type, attention and output layer can be combined."""
 
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dragoman.config.attention_scores import ALIGNMENTS, SCORES, score_rules
 from dragoman.config.base import Layers, PartName, Rate, Settings, Size, Width
@@ -119,10 +119,13 @@ class RnnConfig(Settings):
             return self.decoder.output_hidden or self.embedding
         return self.decoder.hidden
 
-    @model_validator(mode="after")
-    def _composes(self) -> Self:
-        check_rnn(self)
-        return self
+    def _check(self) -> None:
+        _check_wiring(self)
+        _check_sizes(self)
+        if self.encoder.structured_rows:
+            _check_structured(self)
+        if self.decoder.attend != "none":
+            _check_attention(self)
 
 
 class Wiring(NamedTuple):
@@ -143,16 +146,6 @@ LEGAL_WIRINGS = (
     Wiring("after", False, "initial", "linear"),
     Wiring("after", True, "initial", "linear"),
 )
-
-
-def check_rnn(config: RnnConfig) -> None:
-    """Raise an error if the parts of a recurrent model cannot be combined."""
-    _check_wiring(config)
-    _check_sizes(config)
-    if config.encoder.structured_rows:
-        _check_structured(config)
-    if config.decoder.attend != "none":
-        _check_attention(config)
 
 
 def _check_wiring(config: RnnConfig) -> None:

@@ -1,8 +1,8 @@
 """Schema of the configuration file: all keys with types, ranges and defaults; unknown keys are rejected."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dragoman.config.base import Layers, Positive, Rate, Settings, Size, Width
 from dragoman.config.corpus import DataConfig
@@ -34,14 +34,12 @@ class TokenizerConfig(Settings):
     symbols: list[str] | None = None
     """SentencePiece: texts that are always one token, such as the tag of a synthetic corpus."""
 
-    @model_validator(mode="after")
-    def _can_have_symbols(self) -> Self:
+    def _check(self) -> None:
         if self.symbols and self.kind != "sentencepiece":
             raise ConfigError(f"symbols must come with the kind sentencepiece, got {self.kind}; leave them out")
         for symbol in self.symbols or ():
             if not symbol or any(character.isspace() or character == "▁" for character in symbol):
                 raise ConfigError(f"symbols must be texts without spaces, got {symbol!r}; shorten it")
-        return self
 
 
 class TransformerConfig(Settings):
@@ -97,14 +95,12 @@ class TransformerConfig(Settings):
     initialization: Literal["scaled", "glorot"] = "scaled"
     """Initial embeddings: of a size that fits the model, or, as all other matrices, Glorot's uniform distribution."""
 
-    @model_validator(mode="after")
-    def _heads_divide(self) -> Self:
+    def _check(self) -> None:
         if self.dim % self.heads:
             raise ConfigError(
                 f"model.heads must divide model.dim = {self.dim}, got {self.heads}; "
                 f"for instance {_divisor(self.dim, self.heads)} does"
             )
-        return self
 
 
 def _divisor(number: int, below: int) -> int:
@@ -138,67 +134,40 @@ class Config(Settings):
     inference: InferenceConfig | None = None
     """How the model was made to be used; imported students have it, and models that are fine-tuned from them."""
 
-    @model_validator(mode="after")
-    def _adapts_a_base(self) -> Self:
-        if self.training.lora is None:
-            return self
-        if self.start is None:
+    def _check(self) -> None:
+        if self.training.lora is not None and self.start is None:
             raise ConfigError("[training.lora] needs a model to adapt; name its bundle as start.bundle")
-        if self.start.vocabulary != "same":
+        if self.training.lora is not None and self.start is not None and self.start.vocabulary != "same":
             raise ConfigError(
                 f"start.vocabulary must be same where [training.lora] is given, got {self.start.vocabulary}; the "
                 "embeddings of new tokens would not be trained: train all weights, without [training.lora]"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _recomputes_layers(self) -> Self:
         if self.training.recompute and self.model.family != "transformer":
             raise ConfigError(
                 "training.recompute must be false for recurrent models, got true; lower training.batch_tokens, and "
                 "raise training.micro_batches, to use less memory"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _tied_needs_joint(self) -> Self:
         if self.model.tie == "all" and not self.tokenizer.joint and self.tokenizer.kind != "imported":
             raise ConfigError(
                 "model.tie must be target or none where tokenizer.joint is false, got all; "
                 "make the vocabulary joint to share its vectors"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _pairs_fit_a_batch(self) -> Self:
         if self.data is not None and self.data.max_tokens + self.data.is_multilingual >= self.training.batch_tokens:
             raise ConfigError(
                 f"data.max_tokens must be less than training.batch_tokens = {self.training.batch_tokens}, so that a "
                 f"sentence and its end fit a batch, got {self.data.max_tokens}; lower it, or raise batch_tokens"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _r_drop_needs_dropout(self) -> Self:
         if self.training.r_drop and not any(rate for name, rate in self.model if "dropout" in name):
             raise ConfigError(
                 f"training.r_drop must be 0 where model.dropout is 0, got {self.training.r_drop}; it compares two "
                 "dropout masks: set model.dropout"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _penalty_needs_structured_attention(self) -> Self:
         rows = 0 if self.model.family == "transformer" else self.model.encoder.structured_rows
         if self.training.structured_penalty and not rows:
             raise ConfigError(
                 f"training.structured_penalty must be 0 without structured self-attention, got "
                 f"{self.training.structured_penalty}; set model.encoder.structured_rows of a recurrent model"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _coverage_needs_soft_attention(self) -> Self:
         model = self.model
         soft = model.family == "transformer" or (model.decoder.attend != "none" and model.attention.alignment != "hard")
         if self.training.coverage_weight and not soft:
@@ -206,4 +175,3 @@ class Config(Settings):
                 f"training.coverage_weight must be 0 without attention and with hard attention, whose weights have no "
                 f"gradient, got {self.training.coverage_weight}; use another alignment"
             )
-        return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dragoman.config.base import Cli, NotNegative, Positive, Settings, Share, Size
 from dragoman.config.validation_errors import SettingError, validate
@@ -77,8 +77,7 @@ class SearchSettings(Settings):
     min_confidence: Annotated[Share, Cli("Text", metavar="P")] = 0.0
     """Leave texts untranslated whose confidence is below this probability; needs a calibrated model."""
 
-    @model_validator(mode="after")
-    def _check_rules(self) -> Self:
+    def _check(self) -> None:
         if self.sample and self.search == "mbr":
             raise SettingError("{sample} must be left out with {search} mbr, which samples itself; leave one out")
         if self.search == "mbr" and self.nbest > self.candidates:
@@ -106,7 +105,6 @@ class SearchSettings(Settings):
                 value=self.groups,
             )
         self._check_unused()
-        return self
 
     def _check_unused(self) -> None:
         """Reject settings without effect. Defaults pass, so that `model_dump()` of valid settings is valid."""

@@ -130,13 +130,8 @@ def types_in(annotation: Any) -> set[Any]:
 
 
 def _read_file(path: Path) -> dict[str, Any]:
-    try:
-        text = read_toml_text(path)
-    except FileNotFoundError:
-        raise ConfigError(f"--config must be a TOML file, got {path}; there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"--config {path} must be a readable UTF-8 file, got: {error}; correct it there") from None
-    return parse_toml(text, f"--config {path}")
+    name, missing = f"--config {path}", f"--config must be a TOML file, got {path}; there is no such file"
+    return parse_toml(read_toml_text(path, name, missing=missing, fix="correct it there"), name)
 
 
 def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

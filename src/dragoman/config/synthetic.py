@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dragoman.config.base import Cli, Rate, Settings
 from dragoman.config.validation_errors import SettingError
@@ -47,9 +47,7 @@ class NoiseSettings(Settings):
     noise_seed: Annotated[Count, Cli(_NOISE)] = 1
     """Random seed of the noise; draws also depend on the line number."""
 
-    @model_validator(mode="after")
-    def _check_unused(self) -> Self:
+    def _check(self) -> None:
         for name in type(self).model_fields:
             if not self.noise and getattr(self, name) != type(self).model_fields[name].default:
                 raise SettingError(f"{{{name}}} needs {{noise}}; add that one")
-        return self

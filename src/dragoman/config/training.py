@@ -1,8 +1,8 @@
 """Training settings: optimization, validation, checkpoints and fine-tuning."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dragoman.config.base import NotNegative, PartName, Positive, Rate, Settings, Size
 from dragoman.config.engine import DeviceName
@@ -130,59 +130,37 @@ class TrainingConfig(Settings):
             )
         return self.micro_batches // processes
 
-    @model_validator(mode="after")
-    def _sums_whole_gradients(self) -> Self:
+    def _check(self) -> None:
         if self.reproducible and self.sharded:
             raise ConfigError(
                 "training.reproducible must be false where training.sharded is true, got true; "
                 "shards of a gradient are summed in another order"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _sums_on_one_thread(self) -> Self:
         if self.reproducible and self.threads > 1:
             raise ConfigError(
                 f"training.threads must be 0 or 1 where training.reproducible is true, got {self.threads}; "
                 "several threads sum in another order"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _scores_what_it_stops_on(self) -> Self:
         if self.stop_on != "loss" and not self.validation_sentences:
             raise ConfigError(
                 f"training.validation_sentences must be at least 1 where training.stop_on is {self.stop_on}, got 0; "
                 "scores need translated sentences"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _compiles_what_is_whole(self) -> Self:
         if self.compile and self.sharded:
             raise ConfigError(
                 "training.compile must be false where training.sharded is true, got true; leave one of them out"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _adapts_whole_models(self) -> Self:
         if self.lora is not None:
             for name, rule in (("freeze", "empty"), ("average_last", "0"), ("sharded", "false")):
                 if value := getattr(self, name):
                     raise ConfigError(
                         f"training.{name} must be {rule} where [training.lora] is given, got {value}; leave it out"
                     )
-        return self
-
-    @model_validator(mode="after")
-    def _averages_what_is_kept(self) -> Self:
         if self.average_last > self.keep_last:
             raise ConfigError(
                 f"training.average_last must be at most training.keep_last = {self.keep_last}, got "
                 f"{self.average_last}; keep more checkpoints to average them"
             )
-        return self
 
 
 class StartConfig(Settings):

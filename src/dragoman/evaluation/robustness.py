@@ -46,22 +46,6 @@ class PerturbedOutput:
     is_truncated: bool = False
 
 
-def _typos(sources: Sequence[str]) -> PerturbedTexts:
-    return _each(sources, lambda text: mistyped(text, draw_numbers(text)))
-
-
-def _lower(sources: Sequence[str]) -> PerturbedTexts:
-    return _each(sources, str.lower)
-
-
-def _upper(sources: Sequence[str]) -> PerturbedTexts:
-    return _each(sources, upper_case)
-
-
-def _without_stop(sources: Sequence[str]) -> PerturbedTexts:
-    return _each([source.rstrip() for source in sources], without_stop)  # trailing space alone is not a change
-
-
 def _single_words(sources: Sequence[str]) -> PerturbedTexts:
     """Return every word once, at its first occurrence; at most as many words as sentences."""
     places: dict[str, int] = {}
@@ -82,10 +66,11 @@ _SCORED_AS: dict[str, Callable[[str], str]] = {"upper case": str.lower, "no full
 """What is applied to translations and references before scoring: capitals may be answered in capitals."""
 
 PERTURBATIONS: dict[str, Callable[[Sequence[str]], PerturbedTexts]] = {
-    "typos": _typos,
-    "lower case": _lower,
-    "upper case": _upper,
-    "no full stop": _without_stop,
+    "typos": lambda sources: _each(sources, lambda text: mistyped(text, draw_numbers(text))),
+    "lower case": lambda sources: _each(sources, str.lower),
+    "upper case": lambda sources: _each(sources, upper_case),
+    # Trailing space alone is not a change.
+    "no full stop": lambda sources: _each([source.rstrip() for source in sources], without_stop),
     SINGLE_WORDS: _single_words,
     "very long": _very_long,
 }

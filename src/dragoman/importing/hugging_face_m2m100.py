@@ -20,8 +20,9 @@ from dragoman.importing.hugging_face_weights import (
     norm_weights,
     open_weights,
     read_vocabulary,
+    skip_positions,
 )
-from dragoman.importing.imported_model import ImportedModel, TokenOrder, find_layout, require_values, setting
+from dragoman.importing.imported_model import ImportedModel, TokenOrder, require_values, setting
 from dragoman.importing.language_tokens import LanguageTokens
 from dragoman.importing.source_files import SourceFolder
 from dragoman.text import ImportedTokenizer
@@ -204,16 +205,6 @@ def _network(
         for number in range(settings[f"{side}_layers"]):
             ours |= layer_weights(weights, side, number, settings)
         ours |= norm_weights(weights, f"model.{side}.layer_norm", f"{side}.norm", dim)
-        _skip_positions(weights, f"model.{side}.embed_positions.weights", dim, offset)
+        skip_positions(weights, f"model.{side}.embed_positions.weights", dim, "sinusoidal-tensor2tensor", offset)
     weights.check_all_taken()
     return settings, ours
-
-
-def _skip_positions(weights: WeightTable, name: str, dim: int, offset: int) -> None:
-    """Compare a stored table of positions, which some files have, with the computed one."""
-    if name not in weights:
-        return
-    size = weights.shapes[name][0] if weights.shapes[name] else 0
-    table = weights.take(name, (size, dim))
-    if find_layout(table[offset:]) != ("sinusoidal-tensor2tensor", offset):
-        raise BundleError(f"{name} must hold sinusoids; this variant is not supported")

@@ -14,8 +14,9 @@ from dragoman.importing.hugging_face_weights import (
     layer_weights,
     open_weights,
     read_vocabulary,
+    skip_positions,
 )
-from dragoman.importing.imported_model import ImportedModel, TokenOrder, find_layout, require_values, setting
+from dragoman.importing.imported_model import ImportedModel, TokenOrder, require_values, setting
 from dragoman.importing.language_pairs import find_pair
 from dragoman.importing.language_tokens import add_target_tokens
 from dragoman.importing.source_files import SourceFolder
@@ -81,7 +82,7 @@ def _network(
     for side, layers in (("encoder", settings["encoder_layers"]), ("decoder", settings["decoder_layers"])):
         for number in range(layers):
             ours |= layer_weights(weights, side, number, settings)
-        _skip_positions(weights, f"model.{side}.embed_positions.weight", dim)
+        skip_positions(weights, f"model.{side}.embed_positions.weight", dim, "sinusoidal-halves")
     weights.check_all_taken()
     return settings, ours
 
@@ -131,16 +132,6 @@ def _embeddings(
 
 def _kept(order: TokenOrder) -> range:
     return range(max(order.rows) + 1)
-
-
-def _skip_positions(weights: WeightTable, name: str, dim: int) -> None:
-    """Compare a stored table of positions, which some files have, with the computed one."""
-    if name not in weights:
-        return
-    rows = weights.shapes[name][0] if weights.shapes[name] else 0
-    table = weights.take(name, (rows, dim))
-    if find_layout(table) != ("sinusoidal-halves", 0):
-        raise BundleError(f"{name} must hold sinusoids in halves; this variant is not supported")
 
 
 # ------------------------------------------------------------------------------------------------------------ languages

@@ -9,7 +9,7 @@ from dragoman.errors import BundleError
 from dragoman.importing.file_formats.pytorch_file import read_pytorch
 from dragoman.importing.file_formats.safetensors_file import read_safetensors
 from dragoman.importing.file_formats.weight_table import Array, WeightTable
-from dragoman.importing.imported_model import setting
+from dragoman.importing.imported_model import find_layout, setting
 from dragoman.importing.source_files import SourceFolder
 
 EMBEDDINGS = (
@@ -120,3 +120,13 @@ def layer_weights(weights: WeightTable, side: str, number: int, settings: dict[s
 def norm_weights(weights: WeightTable, theirs: str, ours: str, dim: int) -> dict[str, Array]:
     """The weights of a layer normalization, by our names."""
     return {f"{ours}.{part}": weights.take(f"{theirs}.{part}", (dim,)) for part in ("weight", "bias")}
+
+
+def skip_positions(weights: WeightTable, name: str, dim: int, layout: str, offset: int = 0) -> None:
+    """Compare a stored table of positions, which some files have, with the computed one."""
+    if name not in weights:
+        return
+    rows = weights.shapes[name][0] if weights.shapes[name] else 0
+    table = weights.take(name, (rows, dim))
+    if find_layout(table[offset:]) != (layout, offset):
+        raise BundleError(f"{name} must hold sinusoids of the layout {layout}; this variant is not supported")

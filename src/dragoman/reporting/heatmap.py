@@ -44,10 +44,18 @@ def heatmap_svg(
 ) -> str:
     """Draw the map. Shapes: weights [target words, source words], from 0 to 1."""
     layout = _layout(source_words, target_words)
-    columns = [_column_label(word, number, layout) for number, word in enumerate(source_words)]
-    rows = [_row_label(word, number, layout) for number, word in enumerate(target_words)]
+    left, top, cell = layout.left, layout.top, layout.cell
+    anchor = "middle" if layout.is_upright else "start"
+    columns = [
+        _Label(word, left + (place + 0.5) * cell, top - _GAP, *_anchor(anchor, word))
+        for place, word in enumerate(source_words)
+    ]
+    rows = [
+        _Label(word, left - _GAP, top + place * cell + 0.7 * cell, *_anchor("end", word))
+        for place, word in enumerate(target_words)
+    ]
     drawn = [
-        [(layout.left + place * layout.cell + 1, weight) for place, weight in enumerate(row) if weight >= _MIN_WEIGHT]
+        [(left + place * cell + 1, weight) for place, weight in enumerate(row) if weight >= _MIN_WEIGHT]
         for row in weights.tolist()
     ]
     return render("heatmap.svg", title=title, layout=layout, columns=columns, rows=rows, weights=drawn)
@@ -65,16 +73,6 @@ def _layout(source_words: Sequence[str], target_words: Sequence[str]) -> _Layout
 
 def _max_label(words: Sequence[str]) -> int:
     return max((min(cell_len(word), _MAX_LABEL) for word in words), default=1)
-
-
-def _column_label(word: str, number: int, layout: _Layout) -> _Label:
-    x, y = layout.left + (number + 0.5) * layout.cell, layout.top - _GAP
-    return _Label(word, x, y, *_anchor("middle" if layout.is_upright else "start", word))
-
-
-def _row_label(word: str, number: int, layout: _Layout) -> _Label:
-    x, y = layout.left - _GAP, layout.top + number * layout.cell + 0.7 * layout.cell
-    return _Label(word, x, y, *_anchor("end", word))
 
 
 def _anchor(anchor: str, word: str) -> tuple[str, str]:

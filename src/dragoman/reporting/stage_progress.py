@@ -1,13 +1,17 @@
-"""Rate and remaining time of long-running work; the remaining time is smoothed, because the rate varies."""
+"""Follow the stages of long-running work: rate and remaining time, which is smoothed, because the rate varies."""
 
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from dragoman.reporting.number_format import format_compact, format_count, format_remaining
+from dragoman.reporting.number_format import format_compact, format_count, format_duration, format_remaining
+from dragoman.reporting.safe_display_text import visible
 
 _WINDOW = 60.0  # seconds over which the rate is measured: work done before an interruption counts at once
 _SMOOTHING = 20.0  # seconds after which the remaining time has followed 63 % of a change
+_MAX_NAME = 60
 _MAX_FACTOR = 4.0  # a larger change is followed at once: it is no variation of the rate
 
 
@@ -86,3 +90,75 @@ class StageProgress:
         """Number of pairs at the end, with those of earlier runs."""
         earlier = self.before[1]
         return f"{self.done}, {earlier:,} of them in earlier runs" if earlier and self.done else self.done
+
+
+class StageView(Protocol):
+    """Shows stages, for instance in a terminal."""
+
+    every: float
+    """Seconds between updates."""
+    gap: str
+    """Text between the facts about a finished stage."""
+
+    def begin(self, stage: StageProgress) -> None:
+        """Show a new stage."""
+
+    def update(self, stage: StageProgress) -> None:
+        """Show the progress of the current stage."""
+
+    def end(self) -> None:
+        """Remove the current stage."""
+
+    def print(self, mark: str, text: str) -> None:
+        """Show a finished stage."""
+
+
+class StageTracker:
+    """Shows the stages of long work in a view: a `dragoman.progress.Progress`. Only a few of its updates are shown."""
+
+    def __init__(self, view: StageView, unit: str, clock: Callable[[], float]) -> None:
+        """Create a tracker that counts in `unit`."""
+        self._view, self._unit, self._clock = view, unit, clock
+        self._stage: StageProgress | None = None
+        self._shown = 0.0
+
+    def begin(self, stage: str, *, share: float = 0.0, pairs: int = 0) -> None:
+        """Finish the previous stage and begin one; `share` and `pairs` were done before."""
+        self.finish()
+        now = self._clock()
+        self._stage = StageProgress(visible(stage, _MAX_NAME), now, self._unit, share, pairs, (share, pairs), now)
+        self._shown = now
+        self._view.begin(self._stage)
+
+    def advance(self, share: float | None, pairs: int = 0, *, before: tuple[float, int] | None = None) -> None:
+        """Set the progress of the current stage; `share` is None if unknown.
+
+        `before` are share and pairs of earlier runs, if more are known than at the beginning.
+        """
+        stage, now = self._stage, self._clock()
+        if stage is None:
+            return
+        if before is not None:
+            stage.before = before
+        stage.share, stage.pairs = None if share is None else min(max(share, 0.0), 1.0), pairs
+        if now - self._shown >= self._view.every:
+            self._shown = now
+            stage.sample(now)
+            self._view.update(stage)
+
+    def skip(self, stage: str) -> None:
+        """Finish the previous stage and show a stage without work."""
+        self.finish()
+        self._view.print("–", f"{visible(stage, _MAX_NAME)}: done before")
+
+    def finish(self, *, stopped: bool = False) -> None:
+        """Show the end of the current stage."""
+        stage, self._stage = self._stage, None
+        if stage is None:
+            return
+        self._view.end()
+        took = format_duration(self._clock() - stage.began)
+        if stopped:
+            self._view.print("✗", f"{stage.name}: stopped after {took}")
+        else:
+            self._view.print("✓", self._view.gap.join(part for part in (stage.name, stage.summary, took) if part))

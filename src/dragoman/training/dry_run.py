@@ -5,18 +5,21 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import torch
 
-from dragoman.config.schema import Config
+from dragoman.config import Config, load_config
 from dragoman.data.batch import Batch
 from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.environment import peak_memory
 from dragoman.models.build import build_model
 from dragoman.models.summary import summarize
 from dragoman.nn.stateless_noise import Noise
+from dragoman.run_files import PROJECT
+from dragoman.training.distributed.process_group import ProcessGroup
 from dragoman.training.lora import choose_trained
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.step import LossModule, train_step
@@ -133,3 +136,33 @@ def _fastest_threads(config: Config, update: Callable[[], object]) -> Iterator[N
         yield
     finally:
         torch.set_num_threads(most)
+
+
+def with_precision(
+    config: Config, vocabulary: tuple[int, int], run: Path, group: ProcessGroup, *, resume: bool
+) -> Config:
+    """Return the configuration with fp32 or bf16 instead of ``auto``, the same on all processes.
+
+    A resumed run keeps what it started with, also on another machine.
+    """
+    if config.training.precision != "auto":
+        return config
+
+    def choose() -> str:
+        started = run / PROJECT
+        if resume and started.is_file() and (before := load_config(started).training.precision) != "auto":
+            return before
+        return faster_precision(config, vocabulary, group.device)
+
+    return _with_precision(config, group.broadcast(group.run_on_main(choose)))
+
+
+def measured_precision(config: Config, vocabulary: tuple[int, int], device: torch.device) -> Config:
+    """Return the configuration with the faster precision of a new training on a device."""
+    if config.training.precision != "auto":
+        return config
+    return _with_precision(config, faster_precision(config, vocabulary, device))
+
+
+def _with_precision(config: Config, precision: str) -> Config:
+    return config.model_copy(update={"training": config.training.model_copy(update={"precision": precision})})

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from dragoman.config import Config, load_config, to_toml
 from dragoman.environment import machine_info, package_versions
 from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.results import Evaluation, MemberResult
-from dragoman.files import read_json, read_json_lines, sha256_of_file
+from dragoman.files import finite_number, read_json, read_json_lines, sha256_of_file
 from dragoman.inspection.comparison.report_types import (
     TRAINING_LOSS,
     VALIDATION_LOSS,
@@ -48,24 +47,24 @@ class _LogReader:
     points: dict[str, list[tuple[float, float, float, float]]] = field(default_factory=dict)
 
     def add(self, entry: Mapping[str, Any]) -> None:
-        kind, update = entry.get("kind"), _number(entry.get("update"))
+        kind, update = entry.get("kind"), finite_number(entry.get("update"))
         if update is None or kind not in ("update", "validation"):
             return
         self.update = max(self.update, update)
         if kind == "update":
-            tokens, speed = _number(entry.get("tokens")), _number(entry.get("tokens_per_second"))
+            tokens, speed = finite_number(entry.get("tokens")), finite_number(entry.get("tokens_per_second"))
             self.tokens += tokens or 0.0
             self.seconds += tokens / speed if tokens and speed else 0.0
             self._add(TRAINING_LOSS, update, entry.get("loss"))
             return
-        self.seconds += _number(entry.get("seconds")) or 0.0
+        self.seconds += finite_number(entry.get("seconds")) or 0.0
         self._add(VALIDATION_LOSS, update, entry.get("loss"))
         scores = entry.get("scores")
         for name, value in scores.items() if isinstance(scores, dict) else ():
             self._add(name, update, value)
 
     def _add(self, quantity: str, update: float, value: object) -> None:
-        number = _number(value)
+        number = finite_number(value)
         if number is not None:
             self.points.setdefault(quantity, []).append((update, self.tokens, self.seconds, number))
 
@@ -113,7 +112,7 @@ def _summary(facts: Mapping[str, Any], course: _LogReader) -> TrainingSummary:
     data = facts.get("data")
     pairs = data.get("pairs") if isinstance(data, dict) else None
     pairs = pairs if isinstance(pairs, dict) else {}
-    update, seconds = _number(facts.get("update")) or 0.0, _number(facts.get("seconds")) or 0.0
+    update, seconds = finite_number(facts.get("update")) or 0.0, finite_number(facts.get("seconds")) or 0.0
     if not facts.get("ended"):  # the record is from the last validation; the log is newer
         update, seconds = max(update, course.update), course.seconds
     best = facts.get("best")
@@ -122,10 +121,10 @@ def _summary(facts: Mapping[str, Any], course: _LogReader) -> TrainingSummary:
         tokens=int(course.tokens),
         seconds=seconds,
         tokens_per_second=course.tokens / seconds if seconds and course.tokens else None,
-        pairs={str(name): int(number) for name, count in pairs.items() if (number := _number(count)) is not None},
+        pairs={str(name): int(number) for name, count in pairs.items() if (number := finite_number(count)) is not None},
         ended=str(facts.get("ended") or "not yet"),
         best=_best_scores(best),
-        best_update=int(_number(best.get("update")) or 0) if isinstance(best, dict) else None,
+        best_update=int(finite_number(best.get("update")) or 0) if isinstance(best, dict) else None,
         machine=str(facts.get("machine") or ""),
         versions={name: str(facts[name]) for name in ("dragoman", "torch") if facts.get(name)},
         data_fingerprint=_text(data.get("fingerprint")) if isinstance(data, dict) else "",
@@ -138,17 +137,7 @@ def _best_scores(best: object) -> dict[str, float]:
         return {}
     scores = best.get("scores")
     values = {**(scores if isinstance(scores, dict) else {}), "loss": best.get("loss")}
-    return {name: number for name, value in values.items() if (number := _number(value)) is not None}
-
-
-def _number(value: object) -> float | None:
-    """Return a finite JSON number as a float, else None."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        return float(value) if isfinite(value) else None
-    except OverflowError:  # an integer with hundreds of digits
-        return None
+    return {name: number for name, value in values.items() if (number := finite_number(value)) is not None}
 
 
 def _text(value: object) -> str:

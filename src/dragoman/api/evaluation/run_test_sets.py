@@ -3,7 +3,7 @@
 Runs of earlier versions have none: theirs are the files of the configuration, or the pairs that preparation took.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,7 +57,7 @@ def find_test_set(member: Path, languages: Direction | None = None) -> RunTestSe
         )
     if saved := load_test_sets(run):
         return _saved(saved, config.data, languages)
-    for folder in _projects(run):
+    for folder in (*run.absolute().parents[:2], Path.cwd()):  # from which its paths may start
         found = _prepared(config, folder) if not config.data.test else _configured(config, folder)
         if found is not None:
             return found
@@ -94,12 +94,6 @@ def _options(saved: SavedTestSet, data: DataConfig) -> str:
     """Return what follows --test to score a set."""
     files = f"{saved.source} {saved.reference}"
     return f"{files} --languages {':'.join(saved.languages)}" if saved.languages and data.is_multilingual else files
-
-
-def _projects(run: Path) -> Iterator[Path]:
-    """Yield the folders that the paths of a run's configuration may start from, the most likely first."""
-    yield from run.absolute().parents[:2]
-    yield Path.cwd()
 
 
 def _prepared(config: Config, folder: Path) -> RunTestSet | None:

@@ -8,12 +8,9 @@ from threading import Lock
 from typing import Any
 
 from dragoman.progress import NoProgress, Progress
-from dragoman.reporting.number_format import format_duration
-from dragoman.reporting.safe_display_text import visible
-from dragoman.reporting.stage_progress import StageProgress
+from dragoman.reporting.stage_progress import StageProgress, StageTracker
 
 _INTERVAL = 0.25  # seconds between updates
-_MAX_NAME = 60
 
 _one_display = Lock()
 
@@ -63,8 +60,47 @@ def shown_progress(given: Progress | None, *, unit: str = "pair", delay: float =
         _one_display.release()
 
 
-class StageDisplay:
-    """Display of the stages of long work: a `Progress`. Finished stages are lines, the current stage has a bar."""
+class _CellView:
+    """Shows stages in a cell: finished ones are lines, the current one has a bar; nothing before the time `begins`."""
+
+    every, gap = _INTERVAL, " · "
+
+    def __init__(self, output: CellOutput, begins: float, *, is_delayed: bool) -> None:
+        self._output, self._begins, self._is_delayed = output, begins, is_delayed
+        self._finished: list[tuple[str, str]] = []
+
+    def begin(self, stage: StageProgress) -> None:
+        if not self._is_delayed:
+            self._show(stage)
+
+    def update(self, stage: StageProgress) -> None:
+        if stage.now >= self._begins and (stage.share or 0.0) < 1:
+            self._is_delayed = False
+            self._show(stage)
+
+    def end(self) -> None:
+        """Do nothing: what follows replaces the content."""
+
+    def print(self, mark: str, text: str) -> None:
+        self._finished.append((mark, text))
+
+    def close(self) -> None:
+        if self._finished and not self._is_delayed:
+            self._show(None)
+
+    def _show(self, stage: StageProgress | None) -> None:
+        from dragoman.reporting.html import render  # noqa: PLC0415 -- for notebooks
+
+        numbers = self.gap.join(part for part in (stage.done, stage.rate, stage.left) if part) if stage else ""
+        html = render("notebook_stages.html", finished=self._finished, stage=stage, numbers=numbers)
+        lines = [f"{mark} {text}" for mark, text in self._finished]
+        if stage is not None:
+            lines.append(f"{stage.name}: {stage.share or 0.0:.0%}  {numbers}".rstrip())
+        self._output.show(str(html), "\n".join(lines))
+
+
+class StageDisplay(StageTracker):
+    """Display of the stages of long work in a notebook: a `Progress`."""
 
     def __init__(
         self,
@@ -75,55 +111,9 @@ class StageDisplay:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Create a display that counts in `unit` and appears after `delay` seconds."""
-        self._output, self._unit, self._clock = output or CellOutput(), unit, clock
-        self._finished: list[tuple[str, str]] = []
-        self._stage: StageProgress | None = None
-        self._next = clock() + delay
-        self._is_delayed = delay > 0
-
-    def begin(self, stage: str) -> None:
-        self._finish("✓")
-        now = self._clock()
-        self._stage = StageProgress(visible(stage, _MAX_NAME), now, self._unit, now=now)
-        if not self._is_delayed:
-            self._show(now)
-
-    def advance(self, share: float, pairs: int = 0) -> None:
-        stage, now = self._stage, self._clock()
-        if stage is None:
-            return
-        stage.share, stage.pairs = min(max(share, 0.0), 1.0), pairs
-        if now >= self._next and share < 1:
-            self._is_delayed = False
-            stage.sample(now)
-            self._show(now)
-
-    def skip(self, stage: str) -> None:
-        """Finish the previous stage and add a stage without work."""
-        self._finish("✓")
-        self._finished.append(("–", f"{visible(stage, _MAX_NAME)}: done before"))
+        self._cell = _CellView(output or CellOutput(), clock() + delay, is_delayed=delay > 0)
+        super().__init__(self._cell, unit, clock)
 
     def end(self, *, stopped: bool = False) -> None:
-        self._finish("✗" if stopped else "✓")
-        if self._finished and not self._is_delayed:
-            self._show(self._clock())
-
-    def _finish(self, mark: str) -> None:
-        stage, self._stage = self._stage, None
-        if stage is None:
-            return
-        took = format_duration(self._clock() - stage.began)
-        parts = (stage.name, stage.done, took) if mark == "✓" else (stage.name, f"stopped after {took}")
-        self._finished.append((mark, " · ".join(part for part in parts if part)))
-
-    def _show(self, now: float) -> None:
-        from dragoman.reporting.html import render  # noqa: PLC0415 -- for notebooks
-
-        self._next = now + _INTERVAL
-        stage = self._stage
-        numbers = " · ".join(part for part in (stage.done, stage.rate, stage.left) if part) if stage else ""
-        html = render("notebook_stages.html", finished=self._finished, stage=stage, numbers=numbers)
-        lines = [f"{mark} {text}" for mark, text in self._finished]
-        if stage is not None:
-            lines.append(f"{stage.name}: {stage.share or 0.0:.0%}  {numbers}".rstrip())
-        self._output.show(str(html), "\n".join(lines))
+        self.finish(stopped=stopped)
+        self._cell.close()

@@ -10,14 +10,19 @@ from dragoman.reporting.line_chart import Scale, Series, line_chart_svg
 from dragoman.reporting.number_format import format_compact, format_count
 from dragoman.reporting.safe_display_text import visible
 from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
-from dragoman.training.callbacks.status import StatusDisplay, closing, measure, parameter_count, progress_line, scores
+from dragoman.training.callbacks.status import (
+    StatusDisplay,
+    TrainingStatus,
+    closing,
+    measure,
+    parameter_count,
+    progress_line,
+    scores,
+)
 
 _INTERVAL = 1.0  # seconds between updates
-_MAX_POINTS = 200  # of a curve; then every second one is dropped
 _MAX_MESSAGES = 8
 _MAX_MESSAGE = 400
-
-_Points = list[tuple[float, float]]
 
 
 class TrainingDisplay(StatusDisplay):
@@ -27,21 +32,17 @@ class TrainingDisplay(StatusDisplay):
         super().__init__(clock)
         self._output = output or CellOutput()
         self._name = f"dragoman-{secrets.token_hex(4)}"  # of the chart; unique in the notebook
-        self._losses: _Points = []
-        self._validations: _Points = []
-        self._stride = 1
+        self._validations: list[tuple[float, float]] = []
         self._messages: list[str] = []
         self._next = 0.0
 
     def on_start(self, started: TrainingStarted) -> None:
         super().on_start(started)
-        self._losses, self._validations = [], []
+        self._validations = []
         self._show()
 
     def on_update(self, event: StepEvent) -> None:
         super().on_update(event)
-        if self.status is not None and self.status.has_begun:
-            self._add_loss(event.update, self.status.loss)
         if self.clock() >= self._next:
             self._show()
 
@@ -64,15 +65,6 @@ class TrainingDisplay(StatusDisplay):
         super().on_end(ended)
         self._show()
 
-    def _add_loss(self, update: int, loss: float) -> None:
-        while self._losses and self._losses[-1][0] >= update:  # after a rollback
-            self._losses.pop()
-        if update % self._stride == 0 or not self._losses:
-            self._losses.append((update, loss))
-        if len(self._losses) > _MAX_POINTS:
-            self._stride *= 2
-            self._losses = self._losses[::2]
-
     def _show(self) -> None:
         status = self.status
         if status is None:
@@ -91,15 +83,15 @@ class TrainingDisplay(StatusDisplay):
             progress=line.replace("  ", " · "),
             ended=ended,
             is_validating=status.validating_since is not None,
-            chart=self._chart(),
+            chart=self._chart(status),
             validated=None if status.validated is None else _validated(status.validated),
             sample=next(iter(status.validated.scored.samples), None) if status.validated else None,
             messages=self._messages,
         )
         self._output.show(str(html), "\n".join([*self._messages, ended or line]))
 
-    def _chart(self) -> str:
-        lines = [Series("training", 0, self._losses), Series("validation", 1, self._validations)]
+    def _chart(self, status: TrainingStatus) -> str:
+        lines = [Series("training", 0, status.curve.points), Series("validation", 1, self._validations)]
         across = Scale("updates", format_compact, is_whole=True)
         return line_chart_svg("Loss", lines, across=across, up=Scale("loss", "{:.3g}".format), name=self._name)
 

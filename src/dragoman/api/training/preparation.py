@@ -72,9 +72,8 @@ def estimate_cost(config: Config, sample: PairSample, batches: BatchStatistics) 
 def _measure(task: _Task) -> DryRun:
     import torch  # noqa: PLC0415 -- as above
 
-    from dragoman.api.training.training_precision import measured_precision  # noqa: PLC0415
     from dragoman.data.batch import Batch  # noqa: PLC0415
-    from dragoman.training.dry_run import measure_updates  # noqa: PLC0415
+    from dragoman.training.dry_run import measure_updates, measured_precision  # noqa: PLC0415
 
     batches = [Batch.from_flat(pairs, np.arange(len(pairs))) for pairs in task.batches]
     config = measured_precision(task.config, task.vocabulary, torch.device("cpu"))

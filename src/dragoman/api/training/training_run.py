@@ -15,7 +15,6 @@ from dragoman.api.training.bundle_writer import best_weights, inference_note, tr
 from dragoman.api.training.checked_training import CheckedTraining, lock_run
 from dragoman.api.training.checkpoint_copies import CheckpointCopies, CopyCheckpoints
 from dragoman.api.training.held_out_scores import HeldOutSet, held_out_sets, score_set, translate_set
-from dragoman.api.training.training_precision import with_precision
 from dragoman.api.training.translation_scorer import TranslationScorer, direction_validation
 from dragoman.bundle import Bundle
 from dragoman.bundle.adapter import ADAPTER
@@ -50,6 +49,7 @@ from dragoman.training.callbacks.run_record import RunRecord
 from dragoman.training.callbacks.status import closing
 from dragoman.training.checkpoint import CheckpointStore, load_weights
 from dragoman.training.distributed.process_group import ProcessGroup, join_process_group
+from dragoman.training.dry_run import with_precision
 from dragoman.training.lora import choose_trained
 from dragoman.training.thread_controller import single_thread
 from dragoman.training.trainer import Trainer
@@ -115,9 +115,12 @@ def train_model(
         model = _model(config, tokenizers, base)
         # Read before training: an invalid test set must not fail after hours.
         sets = group.run_on_main(lambda: held_out_sets(prepared, config, folder, tokenizers))
-        group.run_on_main(lambda: _save_tests(run, sets or ()))
+        tests = [(each.name, each.sources, each.references, each.direction) for each in sets or () if each.is_test]
+        group.run_on_main(lambda: save_test_sets(run, tests))  # it can be evaluated without the corpora
         group.run_on_main(lambda: save_run_tokenizers(run, config, tokenizers, base))
-        loader = held.enter_context(_loader(prepared, config, group, loader_workers))
+        rank, world = group.rank, group.size
+        batches = BatchLoader.from_prepared(prepared, config, rank=rank, world=world, workers=loader_workers)
+        loader = held.enter_context(batches)
         reports = _callbacks(
             run, config, _data_facts(prepared, loader, base), callbacks, group, copies, training.overrides
         )
@@ -140,15 +143,6 @@ def train_model(
             finish = _Finish(config, tokenizers, base, sets, checkpoints, trainer.signal, reports, group.device)
             trained = group.run_on_main(lambda: finish(trained)) or trained
         return trained
-
-
-def _save_tests(run: Path, sets: Sequence[HeldOutSet]) -> None:
-    """Copy the test sets to the run, so that it can be evaluated without the corpora."""
-    save_test_sets(run, [(each.name, each.sources, each.references, each.direction) for each in sets if each.is_test])
-
-
-def _loader(prepared: PreparedData, config: Config, group: ProcessGroup, workers: int) -> BatchLoader:
-    return BatchLoader.from_prepared(prepared, config, rank=group.rank, world=group.size, workers=workers)
 
 
 def _model(config: Config, tokenizers: dict[str, Tokenizer], base: Bundle | None) -> Model[Any, Any]:

@@ -6,9 +6,9 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dragoman.config import Config, load_config
 from dragoman.config.base import Settings, Size, parse_toml, read_toml_text
@@ -42,13 +42,11 @@ class NumberRange(Settings):
     log: bool = False
     """Draw uniformly on a logarithmic scale."""
 
-    @model_validator(mode="after")
-    def _is_ordered(self) -> Self:
+    def _check(self) -> None:
         if not self.low < self.high:
             raise ConfigError(f"low must be below high, got {self.low} and {self.high}; swap them")
         if self.log and self.low <= 0:
             raise ConfigError(f"low must be above 0 on a logarithmic scale, got {self.low}; use a larger bound")
-        return self
 
 
 class TuningConfig(Settings):
@@ -68,14 +66,9 @@ class TuningConfig(Settings):
 
 def load_tuning(path: Path) -> TuningConfig:
     """Read a file of tuning settings; errors name the file."""
-    try:
-        table = parse_toml(read_toml_text(path), f"the search space {path}")
-    except FileNotFoundError:
-        raise ConfigError(
-            f"{path} does not exist; write a file that describes the search space, as in docs/tuning.md"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the search space {path} cannot be read: {error}; check its permissions") from None
+    name = f"the search space {path}"
+    missing = f"{path} does not exist; write a file that describes the search space, as in docs/tuning.md"
+    table = parse_toml(read_toml_text(path, name, missing=missing, fix="check its permissions"), name)
     space = table.get("space")
     if isinstance(space, dict):
         table["space"] = dict(_flat(space))

@@ -3,13 +3,12 @@
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 
 from dragoman.api.training.checked_training import check_training
 from dragoman.config import Config
 from dragoman.errors import TrainingError
-from dragoman.files import read_json, read_json_lines
+from dragoman.files import finite_number, read_json, read_json_lines
 from dragoman.run_files import BUNDLE, CHECKPOINTS, LOG, RECORD
 from dragoman.training.callbacks.events import COMPLETE, CallbackList, StepEvent, TrainingStarted, ValidationEvent
 
@@ -57,8 +56,8 @@ def read_trial(run: Path, metric: str) -> TrialRecord:
         if entry.get("kind") != "validation" or not isinstance(entry.get("update"), int):
             continue
         value = entry.get("loss") if metric == "loss" else (entry.get("scores") or {}).get(metric)
-        if isinstance(value, int | float) and isfinite(value):
-            curve[entry["update"]] = float(value)
+        if (number := finite_number(value)) is not None:
+            curve[entry["update"]] = number
     facts = read_json(run / RECORD) or {}
     is_complete = facts.get("ended") in COMPLETE and (run / BUNDLE).exists()
     return TrialRecord(tuple(sorted(curve.items())), is_complete)

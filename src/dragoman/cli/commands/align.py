@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dragoman.cli.console import echo, report_errors
-from dragoman.cli.options.arguments import BundlePath, Ensemble, JsonLines, SourceText, TargetText, flag, one_of
+from dragoman.cli.options.arguments import BundlePath, Ensemble, JsonLines, SourceText, TargetText, flag, one_of, option
 from dragoman.cli.options.derive import named_as_typed, settings_options
 from dragoman.cli.options.models import note_swapped_sides, open_translator
 from dragoman.cli.options.outputs import Force, check_output, output_option, stdout_to
@@ -34,24 +32,29 @@ _REQUIRES = {
 }
 
 
-def _option(metavar: str, help_: str, panel: str, default: str = "", parser: Callable[[Any], Any] | None = None) -> Any:
-    return typer.Option(metavar=metavar, help=help_, rich_help_panel=panel, show_default=default or True, parser=parser)
-
-
 _FORMATS, _FROM = one_of("pharaoh", "naacl"), one_of(0, 1)
 
 
 Output = Annotated[Path | None, output_option(_ENDINGS)]
-Backward = Annotated[Path | None, _option("BUNDLE", "Model from target to source: combine links of both.", _LINKS)]
+Backward = Annotated[Path | None, option("BUNDLE", "Model from target to source: combine links of both.", panel=_LINKS)]
 Format = Annotated[
     str | None,
-    _option(
-        "pharaoh|naacl", "Output: one line per pair, or one line per link, counted from 1.", _LINKS, "pharaoh", _FORMATS
+    option(
+        "pharaoh|naacl",
+        "Output: one line per pair, or one line per link, counted from 1.",
+        panel=_LINKS,
+        default="pharaoh",
+        parser=_FORMATS,
     ),
 ]
-GoldFile = Annotated[Path | None, _option("FILE", "Gold links: print alignment errors instead of links.", _GOLD)]
-GoldFormat = Annotated[str | None, _option("pharaoh|naacl", "Format of the gold links.", _GOLD, "detected", _FORMATS)]
-GoldFrom = Annotated[int | None, _option("0|1", "Number of the first word in gold links.", _GOLD, "0; naacl: 1", _FROM)]
+GoldFile = Annotated[Path | None, option("FILE", "Gold links: print alignment errors instead of links.", panel=_GOLD)]
+GoldFormat = Annotated[
+    str | None, option("pharaoh|naacl", "Format of the gold links.", panel=_GOLD, default="detected", parser=_FORMATS)
+]
+GoldFrom = Annotated[
+    int | None,
+    option("0|1", "Number of the first word in gold links.", panel=_GOLD, default="0; naacl: 1", parser=_FROM),
+]
 FindBest = Annotated[bool, flag("--find-best", "Rank all layers, heads and readings by their errors.", _GOLD)]
 
 

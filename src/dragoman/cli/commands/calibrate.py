@@ -7,14 +7,12 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.console import echo, print_json, print_next, report_errors
-from dragoman.cli.options.arguments import BundlePath, Json
+from dragoman.cli.options.arguments import BundlePath, Json, option
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.models import open_translator
 from dragoman.config.engine import EngineSettings
 
-Test = Annotated[
-    tuple[Path, Path], typer.Option("--test", metavar="SRC REF", help="Two text files, one sentence per line.")
-]
+Test = Annotated[tuple[Path, Path], option("SRC REF", "Two text files, one sentence per line.", "--test")]
 Usable = Annotated[float, typer.Option(min=1.0, max=100.0, help="Least chrF++ of a usable translation.")]
 
 

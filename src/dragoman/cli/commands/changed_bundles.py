@@ -4,32 +4,24 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dragoman.cli.console import echo, print_json, print_next, report_errors
-from dragoman.cli.options.arguments import BundlePath, Json, SourceText, TargetText, flag, number
+from dragoman.cli.options.arguments import BundlePath, Json, SourceText, TargetText, argument, flag, number, option
 from dragoman.cli.options.models import locate_bundle, locate_run
 from dragoman.cli.options.outputs import Force, check_bundle_folder
 from dragoman.run_files import BUNDLE
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or of its project.")]
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the new bundle.")]
+RunFolder = Annotated[Path, argument("RUN", "Folder of a run, or of its project.")]
+Output = Annotated[Path, option("DIR", "Folder of the new bundle.", "--output", "-o")]
 Last = Annotated[int, number("Number of checkpoints, the newest first.")]
 AdapterFile = Annotated[
-    Path,
-    typer.Argument(metavar="ADAPTER", help="adapter.safetensors of a run with [training.lora], or its run folder."),
+    Path, argument("ADAPTER", "adapter.safetensors of a run with [training.lora], or its run folder.")
 ]
 Texts = Annotated[
     list[str] | None,
-    typer.Option(
-        "--text",
-        metavar="FILE",
-        help="Text of the languages, one sentence per line, may be .gz; - is stdin. May be repeated.",
-    ),
+    option("FILE", "Text of the languages, one sentence per line, may be .gz; - is stdin. May be repeated.", "--text"),
 ]
 Languages = Annotated[
-    str | None,
-    typer.Option(metavar="CODES", help="Of a model with several directions, keep those between these: en,de."),
+    str | None, option("CODES", "Of a model with several directions, keep those between these: en,de.")
 ]
 Scripts = Annotated[
     bool, flag("--scripts", "Keep the tokens in the scripts of the languages, too; the default without text.")

@@ -1,6 +1,5 @@
 """`dragoman check`: check corpora before training for bad lines, leaks, cleaning and cost."""
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +15,8 @@ from dragoman.cli.options.arguments import (
     Overrides,
     Processes,
     config_file,
+    next_command,
+    option,
     overrides_with,
 )
 from dragoman.cli.options.outputs import Force, check_output, output_option
@@ -24,7 +25,7 @@ from dragoman.network_access import network_access
 _ENDINGS = (".html", ".json")
 
 Output = Annotated[Path | None, output_option(_ENDINGS)]
-Measure = Annotated[bool, typer.Option(help="Run a few updates to estimate memory and time; needs torch.", metavar="")]
+Measure = Annotated[bool, option("", "Run a few updates to estimate memory and time; needs torch.")]
 
 
 def check(  # noqa: PLR0913, PLR0917 -- one parameter per option
@@ -56,6 +57,7 @@ def check(  # noqa: PLR0913, PLR0917 -- one parameter per option
         from dragoman.api.training.preparation import check_corpora
         from dragoman.cli.screens.check import print_report
         from dragoman.cli.screens.progress import ProgressDisplay
+        from dragoman.data.check.check_findings import verdict
         from dragoman.data.check.page import render_check_page
         from dragoman.files import write_json
 
@@ -72,11 +74,9 @@ def check(  # noqa: PLR0913, PLR0917 -- one parameter per option
     if json:
         print_json(report.to_json())
     else:
-        short = config.parent if config.name == DEFAULT_CONFIG.name else config
-        typed = [] if config == DEFAULT_CONFIG else [str(short)]
-        typed += [word for override in overrides or [] for word in ("--set", override)]
-        typed += ["--on-bad-line", on_bad_line] if on_bad_line else []
-        typed += ["--allow-network"] if allow_network else []
-        print_report(report, config=shlex.join(typed))
+        more = ["--on-bad-line", on_bad_line] if on_bad_line else []
+        more += ["--allow-network"] if allow_network else []
+        name = "check" if verdict(report).level == "error" else "prepare"
+        print_report(report, next_command(name, config, overrides, *more))
     if report.fatal:
         raise typer.Exit(1)

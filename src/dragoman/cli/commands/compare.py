@@ -8,10 +8,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dragoman.cli.console import echo, print_json, print_next, print_table, report_errors
-from dragoman.cli.options.arguments import Json, number
+from dragoman.cli.options.arguments import Json, number, option
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.outputs import Force, check_output
 from dragoman.cli.score_systems import TRANSLATION_ONLY, Systems, print_message, score_systems, typed_command
@@ -34,27 +32,15 @@ _EVALUATION_OPTIONS = ("baseline", "languages")
 
 Test = Annotated[
     tuple[Path, Path] | None,
-    typer.Option(
-        "--test", metavar="SRC REF", help="Test set to score. Without it, only training records are compared."
-    ),
+    option("SRC REF", "Test set to score. Without it, only training records are compared.", "--test"),
 ]
 Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Report: .html or .json.",
-        show_default=f"{_REPORT}; none with --json",
-    ),
+    Path | None, option("FILE", "Report: .html or .json.", "--output", "-o", default=f"{_REPORT}; none with --json")
 ]
 Sentences = Annotated[
     int | None, number("Number of sentences with the largest differences.", least=0, default=str(_SENTENCES))
 ]
-Maps = Annotated[
-    int | None,
-    number("Number of sentences with attention maps.", least=0, default=str(_MAPS)),
-]
+Maps = Annotated[int | None, number("Number of sentences with attention maps.", least=0, default=str(_MAPS))]
 
 
 @settings_options(

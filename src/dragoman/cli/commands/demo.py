@@ -13,7 +13,7 @@ import typer
 
 from dragoman.cli.commands.prepare import prepare_first
 from dragoman.cli.console import EXIT_STOPPED, echo, print_json, report_errors
-from dragoman.cli.options.arguments import Json
+from dragoman.cli.options.arguments import Json, argument, option
 from dragoman.errors import ConfigError
 from dragoman.run_files import BUNDLE, RUN
 
@@ -24,13 +24,8 @@ if TYPE_CHECKING:
 _FOLDER = Path("dragoman-demo")
 _WIDEST = 100
 
-Folder = Annotated[
-    Path | None, typer.Argument(metavar="DIR", help="New folder, or the folder of an earlier demonstration.")
-]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="DIR", help="The same as DIR.", show_default=str(_FOLDER)),
-]
+Folder = Annotated[Path | None, argument("DIR", "New folder, or the folder of an earlier demonstration.")]
+Output = Annotated[Path | None, option("DIR", "The same as DIR.", "--output", "-o", default=str(_FOLDER))]
 
 
 def demo(directory: Folder = None, output: Output = None, json: Json = False) -> None:

@@ -7,10 +7,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dragoman.cli.console import echo, print_json, print_next, report_errors
-from dragoman.cli.options.arguments import AllowNetwork, flag
+from dragoman.cli.options.arguments import AllowNetwork, flag, option
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.outputs import check_folder, check_output, force_option
 from dragoman.cli.score_systems import TRANSLATION_ONLY, Systems, print_message, score_systems, typed_command
@@ -31,31 +29,28 @@ _ENDINGS = (".json", ".md")
 
 Test = Annotated[
     tuple[Path, Path] | None,
-    typer.Option(
-        "--test",
-        metavar="SRC REF",
-        help="Test set: two text files, one sentence per line.",
-        show_default="the first run's own test set",
+    option(
+        "SRC REF", "Test set: two text files, one sentence per line.", "--test", default="the first run's own test set"
     ),
 ]
 Matrix = Annotated[
     Path | None,
-    typer.Option(
-        metavar="PREFIX",
-        help="Score a model with several directions in all of them. Test set: PREFIX.en, PREFIX.de and so on, one file "
-        "per language.",
+    option(
+        "PREFIX",
+        "Score a model with several directions in all of them. Test set: PREFIX.en, PREFIX.de and so on, one "
+        "file per language.",
     ),
 ]
 Json = Annotated[bool, flag("--json", "Print the evaluation as JSON.", _OUTPUT)]
 Output = Annotated[
     list[Path] | None,
-    typer.Option(
+    option(
+        "PATH",
+        "Write the result to this file: .json or .md. A name without an ending is a folder for the "
+        "translations, evaluation.json and table.md. May be repeated.",
         "--output",
         "-o",
-        metavar="PATH",
-        help="Write the result to this file: .json or .md. A name without an ending is a folder for the translations, "
-        "evaluation.json and table.md. May be repeated.",
-        rich_help_panel=_OUTPUT,
+        panel=_OUTPUT,
     ),
 ]
 Force = Annotated[bool, force_option(_OUTPUT)]

@@ -6,10 +6,9 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dragoman.cli.console import echo, print_json, print_next, print_table, report_errors
-from dragoman.cli.options.arguments import BundlePath, Json
+from dragoman.cli.options.arguments import BundlePath, Json, option
+from dragoman.cli.options.catalogs import megabytes
 from dragoman.cli.options.models import locate_bundle
 from dragoman.cli.options.outputs import Force, check_folder
 
@@ -20,17 +19,13 @@ if TYPE_CHECKING:
 def export(
     bundle: BundlePath,
     to: Annotated[
-        str,
-        typer.Option(
-            metavar="ctranslate2|onnx", help="Target engine; ctranslate2 runs Transformers, onnx RNNs and SSRUs."
-        ),
+        str, option("ctranslate2|onnx", "Target engine; ctranslate2 runs Transformers, onnx RNNs and SSRUs.")
     ],
     precision: Annotated[
-        str, typer.Option(metavar="auto|float32|int8", help="Number format; auto is that of translate and serve.")
+        str, option("auto|float32|int8", "Number format; auto is that of translate and serve.")
     ] = "auto",
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Output folder; by default in the cache, for reuse."),
+        Path | None, option("DIR", "Output folder; by default in the cache, for reuse.", "--output", "-o")
     ] = None,
     force: Force = False,
     json: Json = False,
@@ -48,8 +43,8 @@ def export(
     if json:
         print_json(_facts(exported))
         return
-    print_table([(name, _megabytes(size)) for name, size in exported.sizes.items()], right=frozenset({1}))
-    echo(f"\n{exported.note}: {_megabytes(exported.bytes)}; the bundle has {_megabytes(exported.bundle_bytes)}")
+    print_table([(name, megabytes(size)) for name, size in exported.sizes.items()], right=frozenset({1}))
+    echo(f"\n{exported.note}: {megabytes(exported.bytes)}; the bundle has {megabytes(exported.bundle_bytes)}")
     if output is None:
         print_next(f"dragoman translate {shlex.quote(str(bundle))} --engine {to} --precision {exported.precision}")
 
@@ -64,7 +59,3 @@ def _facts(exported: ExportResult) -> dict[str, Any]:
         "bundle_bytes": exported.bundle_bytes,
         "is_new": exported.is_new,
     }
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:,.1f} MB"

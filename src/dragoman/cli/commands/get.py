@@ -6,15 +6,14 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dragoman.cli.console import echo, print_next, print_table, report_errors
+from dragoman.cli.options.arguments import argument
 from dragoman.cli.options.catalogs import AllowHttp, CatalogAddress, Kind, model_rows, print_waiting
 
 if TYPE_CHECKING:
     from dragoman.api.model_store.get_models import Plan
 
-Pair = Annotated[str, typer.Argument(metavar="PAIR", help="Language pair: en-pt, or en-zh-Hant.")]
+Pair = Annotated[str, argument("PAIR", "Language pair: en-pt, or en-zh-Hant.")]
 
 
 def get(pair: Pair, kind: Kind = None, catalog: CatalogAddress = None, allow_http: AllowHttp = False) -> None:
@@ -57,8 +56,8 @@ def _print_plan(plan: Plan) -> None:
 
 
 def mirror(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write, or to add models to.")],
-    pairs: Annotated[list[str], typer.Argument(metavar="PAIR…", help="Language pairs: en-pt pt-en.")],
+    folder: Annotated[Path, argument("FOLDER", "Folder to write, or to add models to.")],
+    pairs: Annotated[list[str], argument("PAIR…", "Language pairs: en-pt pt-en.")],
     kind: Kind = None,
     catalog: CatalogAddress = None,
     allow_http: AllowHttp = False,

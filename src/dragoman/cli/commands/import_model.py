@@ -4,50 +4,38 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dragoman.cli.console import echo, print_json, print_next, report_errors
-from dragoman.cli.options.arguments import Json
+from dragoman.cli.options.arguments import Json, argument, option
 from dragoman.cli.options.outputs import Force, check_bundle_folder
 from dragoman.errors import ConfigError
 
 Source = Annotated[
     Path,
-    typer.Argument(
-        metavar="SOURCE",
-        help="Folder of the model (or its folder in the cache of Hugging Face), or an archive: .argosmodel, .zip, "
-        ".tar.gz.",
+    argument(
+        "SOURCE",
+        "Folder of the model (or its folder in the cache of Hugging Face), or an archive: .argosmodel, .zip, .tar.gz.",
     ),
 ]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="DIR", help="Folder of the new bundle.", show_default="required"),
-]
+Output = Annotated[Path | None, option("DIR", "Folder of the new bundle.", "--output", "-o", default="required")]
 FromFormat = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "FORMAT",
+        "Format: hugging-face, m2m100, argos, ctranslate2, firefox or marian; found from the files by default.",
         "--from",
-        metavar="FORMAT",
-        help="Format: hugging-face, m2m100, argos, ctranslate2, firefox or marian; found from the files by default.",
     ),
 ]
-SourceLanguage = Annotated[
-    str | None, typer.Option(metavar="CODE", help="Source language, if the files do not name it.")
-]
+SourceLanguage = Annotated[str | None, option("CODE", "Source language, if the files do not name it.")]
 TargetLanguage = Annotated[
-    str | None,
-    typer.Option(metavar="CODE", help="Target language, if the files do not name it, or the one to import of several."),
+    str | None, option("CODE", "Target language, if the files do not name it, or the one to import of several.")
 ]
 Languages = Annotated[
     str | None,
-    typer.Option(
-        metavar="CODES",
-        help="Of a model with several directions, keep those between these languages: en,de,fr; all by default.",
+    option(
+        "CODES", "Of a model with several directions, keep those between these languages: en,de,fr; all by default."
     ),
 ]
-Licence = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Licence for the model card, if the files do not state it.")
-]
+Licence = Annotated[str | None, option("TEXT", "Licence for the model card, if the files do not state it.")]
 
 
 def import_model(  # noqa: PLR0913, PLR0917 -- one parameter per option

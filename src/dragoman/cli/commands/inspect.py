@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from dragoman.cli.console import echo, print_json, print_next, report_errors
-from dragoman.cli.options.arguments import BundlePath, Ensemble, flag, number, one_of
+from dragoman.cli.options.arguments import BundlePath, Ensemble, argument, flag, number, one_of, option
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.models import open_translator
 from dragoman.cli.options.outputs import check_output, force_option, output_option
@@ -39,40 +39,26 @@ class InspectEngineSettings(EngineSettings):
     """Number of threads; more are slower."""
 
 
-Words = Annotated[
-    list[str] | None, typer.Argument(metavar="TEXT", help="Text to translate; without it, or with -: stdin.")
-]
-Target = Annotated[str | None, typer.Option(metavar="TEXT", help="Inspect this translation instead of searching.")]
-Prefix = Annotated[str | None, typer.Option(metavar="TEXT", help="The translation must start with this text.")]
-Layer = Annotated[
-    int | None,
-    number("Layer, from 1.", panel=_MAP, default="last but one"),
-]
-Head = Annotated[
-    int | None,
-    number("Head, from 1.", panel=_MAP, default="mean of all"),
-]
+Words = Annotated[list[str] | None, argument("TEXT", "Text to translate; without it, or with -: stdin.")]
+Target = Annotated[str | None, option("TEXT", "Inspect this translation instead of searching.")]
+Prefix = Annotated[str | None, option("TEXT", "The translation must start with this text.")]
+Layer = Annotated[int | None, number("Layer, from 1.", panel=_MAP, default="last but one")]
+Head = Annotated[int | None, number("Head, from 1.", panel=_MAP, default="mean of all")]
 ReadingName = Annotated[
     str,
-    typer.Option(
+    option(
+        "predicted|input",
+        "Step of a word: the one that predicts it, or the one that reads it.",
         "--reading",
-        metavar="predicted|input",
+        panel=_MAP,
         parser=one_of("predicted", "input"),
-        help="Step of a word: the one that predicts it, or the one that reads it.",
-        rich_help_panel=_MAP,
     ),
 ]
-Width = Annotated[
-    int | None,
-    number("Width in columns.", panel=_MAP, default="the terminal's, or 80"),
-]
+Width = Annotated[int | None, number("Width in columns.", panel=_MAP, default="the terminal's, or 80")]
 Tree = Annotated[bool, flag("--tree", "Print the search tree.", _MORE)]
 Candidates = Annotated[bool, flag("--candidates", "Print the most likely tokens at each step.", _MORE)]
 Counterfactual = Annotated[
-    str | None,
-    typer.Option(
-        metavar="WORD", help="Replace this word of the translation and continue the search.", rich_help_panel=_MORE
-    ),
+    str | None, option("WORD", "Replace this word of the translation and continue the search.", panel=_MORE)
 ]
 Outputs = Annotated[list[Path] | None, output_option(_ENDINGS, panel=_FILES, repeated=True)]
 Force = Annotated[bool, force_option(_FILES)]

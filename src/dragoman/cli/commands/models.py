@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dragoman.cli.console import echo, print_json, print_next, print_table, report_errors
-from dragoman.cli.options.arguments import Json, flag
+from dragoman.cli.options.arguments import Json, argument, flag
 from dragoman.cli.options.catalogs import (
     NOT_STATED,
     AllowHttp,
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from dragoman.catalogs.catalog_model import CatalogModel
     from dragoman.catalogs.http_client import Access
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a stored model: en-pt.")]
-Names = Annotated[
-    list[str] | None, typer.Argument(metavar="[NAME]…", help="Names of stored models; all if there are none.")
-]
+Name = Annotated[str, argument("NAME", "Name of a stored model: en-pt.")]
+Names = Annotated[list[str] | None, argument("[NAME]…", "Names of stored models; all if there are none.")]
 Back = Annotated[bool, flag("--back", "Return to the version before the last update.")]
 
 _HELP = """List the stored models; search, remove, verify and update them.
@@ -50,7 +48,8 @@ def models(ctx: typer.Context, json: Json = False) -> None:
             try:
                 described.append(_facts(store, store.read(name)))
             except (BundleError, OSError) as error:  # damage of one model
-                echo(f"note    {error if isinstance(error, BundleError) else _lost(name)}", err=True)
+                lost = f"{name} has no bundle that can be read; dragoman models update {name} gets it again"
+                echo(f"note    {error if isinstance(error, BundleError) else lost}", err=True)
     if json:
         print_json(described)
         return
@@ -119,9 +118,7 @@ def update(name: Name, back: Back = False, catalog: CatalogAddress = None, allow
 
 @app.command()
 def search(
-    text: Annotated[
-        str, typer.Argument(metavar="[TEXT]", help="Language or pair: pt, en-pt; all if there is none.")
-    ] = "",
+    text: Annotated[str, argument("[TEXT]", "Language or pair: pt, en-pt; all if there is none.")] = "",
     kind: Kind = None,
     catalog: CatalogAddress = None,
     offline: Annotated[bool, flag("--offline", "Read only what was read before.")] = False,
@@ -200,10 +197,6 @@ def _facts(store: ModelStore, entry: ModelEntry) -> dict[str, Any]:
         "published_scores": current.published_scores,
         "bundle": str(store.bundle(entry)),
     }
-
-
-def _lost(name: str) -> str:
-    return f"{name} has no bundle that can be read; dragoman models update {name} gets it again"
 
 
 def _row(facts: dict[str, Any]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import typer
 
 from dragoman.cli.console import echo, print_next, print_warning, report_errors
 from dragoman.cli.help_pages import PAIR_OF_FILES
-from dragoman.cli.options.arguments import AllowNetwork
+from dragoman.cli.options.arguments import AllowNetwork, argument, option
 from dragoman.cli.options.models import locate_bundle
 from dragoman.errors import ConfigError
 from dragoman.network_access import network_access
@@ -22,54 +22,31 @@ if TYPE_CHECKING:
 
 Corpus = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar=PAIR_OF_FILES,
-        help="Training files: source and target, or one file with both (TSV, CSV, TMX, JSONL, Parquet).",
-    ),
+    option(PAIR_OF_FILES, "Training files: source and target, or one file with both (TSV, CSV, TMX, JSONL, Parquet)."),
 ]
 From = Annotated[
     Path | None,
-    typer.Option(
-        "--from", metavar="BUNDLE", help="Fine-tune this bundle, the best one of a run or a project, or a stored model."
-    ),
+    option("BUNDLE", "Fine-tune this bundle, the best one of a run or a project, or a stored model.", "--from"),
 ]
 Format = Annotated[
-    str,
-    typer.Option(
-        "--format", metavar="FORMAT", help="Format of the training files: lines, tsv, csv, tmx, jsonl or parquet."
-    ),
+    str, option("FORMAT", "Format of the training files: lines, tsv, csv, tmx, jsonl or parquet.", "--format")
 ]
 Columns = Annotated[
     tuple[str, str] | None,
-    typer.Option(
-        metavar="SRC TGT",
-        help="Columns of the training files: numbers from 1, or names.",
-        show_default="by language code, or 1 2",
-    ),
+    option("SRC TGT", "Columns of the training files: numbers from 1, or names.", default="by language code, or 1 2"),
 ]
-LanguageCheck = Annotated[
-    bool,
-    typer.Option(help="Reject text that is certainly in another language than the declared one.", metavar=""),
-]
+LanguageCheck = Annotated[bool, option("", "Reject text that is certainly in another language than the declared one.")]
 
 
 def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
-    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="Folder for dragoman.toml.")] = None,
-    source: Annotated[
-        str | None, typer.Option(metavar="CODE", help="Source language code: en. Detected by default.")
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="CODE", help="Target language code: de. Detected by default.")
-    ] = None,
+    folder: Annotated[Path | None, argument("[DIR]", "Folder for dragoman.toml.")] = None,
+    source: Annotated[str | None, option("CODE", "Source language code: en. Detected by default.")] = None,
+    target: Annotated[str | None, option("CODE", "Target language code: de. Detected by default.")] = None,
     corpus: Corpus = None,
     more: Annotated[list[str] | None, typer.Argument(metavar="", hidden=True)] = None,
-    validation: Annotated[
-        list[str] | None, typer.Option(metavar=PAIR_OF_FILES, help="Files of the validation set.")
-    ] = None,
-    test: Annotated[list[str] | None, typer.Option(metavar=PAIR_OF_FILES, help="Files of the test set.")] = None,
-    preset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Preset to extend; by default the one for the corpus size.")
-    ] = None,
+    validation: Annotated[list[str] | None, option(PAIR_OF_FILES, "Files of the validation set.")] = None,
+    test: Annotated[list[str] | None, option(PAIR_OF_FILES, "Files of the test set.")] = None,
+    preset: Annotated[str | None, option("NAME", "Preset to extend; by default the one for the corpus size.")] = None,
     start: From = None,
     form: Format = "auto",
     columns: Columns = None,
@@ -92,7 +69,8 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
         from dragoman.plugins import plugin_names
 
         formats = (*get_args(FileFormat), *plugin_names("corpus_readers"))
-        _check_format(form, formats)
+        if form not in formats:
+            raise ConfigError(f"--format must be one of {', '.join(formats)}, got {form!r}; leave it out to detect it")
         bundle = None if start is None else locate_bundle(start)
         files = [*(corpus or []), *(more or [])]
         if folder is not None and folder.is_file():  # the second of two files after --corpus, without a folder
@@ -130,11 +108,6 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
     print_next(f"cd {shlex.quote(str(project.config.parent))} && dragoman check{network}")
 
 
-def _check_format(form: str, formats: Sequence[str]) -> None:
-    if form not in formats:
-        raise ConfigError(f"--format must be one of {', '.join(formats)}, got {form!r}; leave it out to detect it")
-
-
 def _check_not_complete(file: Path, corpus: Sequence[str]) -> None:
     """Reject a file in the place of the folder if the training files are complete without it."""
     from dragoman.config import CorpusConfig
@@ -158,17 +131,4 @@ def _write(answers: ProjectAnswers) -> Project:
     from dragoman.data.project_template import new_project
 
     assert answers.folder is not None
-    return new_project(
-        answers.folder,
-        source=answers.source,
-        target=answers.target,
-        train=answers.train,
-        validation=answers.validation,
-        test=answers.test,
-        preset=answers.preset,
-        bundle=answers.bundle,
-        form=answers.form,
-        columns=answers.columns,
-        survey=answers.survey,
-        language_check=answers.language_check,
-    )
+    return new_project(**vars(answers))

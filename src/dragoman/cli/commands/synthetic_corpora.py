@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dragoman.cli.console import EXIT_STOPPED, echo, print_next, report_errors
-from dragoman.cli.options.arguments import Ensemble, On, Resume, Workers
+from dragoman.cli.options.arguments import Ensemble, On, Resume, Workers, argument, option
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.outputs import Force
 from dragoman.config.engine import EngineSettings
@@ -22,34 +22,29 @@ if TYPE_CHECKING:
     from dragoman.api.synthetic import MakePair, Pair, SyntheticCorpus
     from dragoman.cli.options.line_work import LineWork, OpenWork
 
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the corpus and its record.")]
+Output = Annotated[Path, option("DIR", "Folder of the corpus and its record.", "--output", "-o")]
 ReverseModel = Annotated[
-    Path,
-    typer.Argument(metavar="MODEL", help="Model that translates from the target language to the source language."),
+    Path, argument("MODEL", "Model that translates from the target language to the source language.")
 ]
-Monolingual = Annotated[
-    Path, typer.Argument(metavar="TEXT", help="Text in the target language, one sentence per line, may be .gz.")
-]
+Monolingual = Annotated[Path, argument("TEXT", "Text in the target language, one sentence per line, may be .gz.")]
 RoundTrip = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "MODEL",
+        "Translate each synthetic source back with this model, and record its chrF++ with the text.",
         "--round-trip",
-        metavar="MODEL",
-        help="Translate each synthetic source back with this model, and record its chrF++ with the text.",
-        rich_help_panel="Pairs",
+        panel="Pairs",
     ),
 ]
-Teacher = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Teacher: a bundle (folder or zip), a run, or a project folder.")
-]
-Source = Annotated[Path, typer.Argument(metavar="SOURCE", help="Text to translate, one sentence per line, may be .gz.")]
+Teacher = Annotated[Path, argument("MODEL", "Teacher: a bundle (folder or zip), a run, or a project folder.")]
+Source = Annotated[Path, argument("SOURCE", "Text to translate, one sentence per line, may be .gz.")]
 Reference = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "FILE",
+        "Translations of SOURCE: of all hypotheses of the beam, keep the one with the most chrF++ with them.",
         "--reference",
-        metavar="FILE",
-        help="Translations of SOURCE: of all hypotheses of the beam, keep the one with the most chrF++ with them.",
-        rich_help_panel="Pairs",
+        panel="Pairs",
     ),
 ]
 

@@ -25,6 +25,7 @@ from dragoman.cli.options.arguments import (
     config_file,
     flag,
     number,
+    option,
 )
 from dragoman.cli.options.cluster import check_cluster, training_function
 from dragoman.errors import ConfigError
@@ -39,22 +40,13 @@ if TYPE_CHECKING:
 
 Run = Annotated[
     Path | None,
-    typer.Option(
-        "--output", "-o", metavar="DIR", help="Folder of the run; by default run, in the folder of the configuration."
-    ),
+    option("DIR", "Folder of the run; by default run, in the folder of the configuration.", "--output", "-o"),
 ]
 Resume = Annotated[bool, flag("--resume", "Continue from the newest checkpoint, if any.")]
 LoaderWorkers = Annotated[int, number("Number of loader processes; useful with subword regularisation.", least=0)]
-Threads = Annotated[
-    int | None,
-    number("Fixed number of CPU threads; by default it adapts to the machine's load."),
-]
+Threads = Annotated[int | None, number("Fixed number of CPU threads; by default it adapts to the machine's load.")]
 Checkpoints = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="Copy checkpoints to this folder or URL; --resume downloads them if the run has none.",
-    ),
+    str | None, option("URL", "Copy checkpoints to this folder or URL; --resume downloads them if the run has none.")
 ]
 Page = Annotated[bool, flag("--page", "Show the training in a browser; the page stays as report.html in the run.")]
 

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.console import EXIT_STOPPED, echo, print_json, print_next, print_table, report_errors
-from dragoman.cli.options.arguments import DEFAULT_CONFIG, ConfigFile, Json, On, Overrides, Workers, config_file, number
+from dragoman.cli.options.arguments import (
+    DEFAULT_CONFIG,
+    ConfigFile,
+    Json,
+    On,
+    Overrides,
+    Workers,
+    config_file,
+    number,
+    option,
+)
 from dragoman.cli.options.cluster import check_cluster, cluster_session
 from dragoman.run_files import REPORT
 
@@ -23,27 +33,13 @@ _FOLDER = Path("tune")
 
 Space = Annotated[
     Path | None,
-    typer.Option(
-        "--space",
-        metavar="TOML",
-        help="File of the search space.",
-        show_default=f"{_SPACE}, in the folder of the configuration",
-    ),
+    option("TOML", "File of the search space.", "--space", default=f"{_SPACE}, in the folder of the configuration"),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="DIR",
-        help="Folder of the trials.",
-        show_default=f"{_FOLDER}, in the folder of the configuration",
-    ),
+    option("DIR", "Folder of the trials.", "--output", "-o", default=f"{_FOLDER}, in the folder of the configuration"),
 ]
-Threads = Annotated[
-    int | None,
-    number("CPU threads per trial.", default="those of the configuration; on a cluster 1"),
-]
+Threads = Annotated[int | None, number("CPU threads per trial.", default="those of the configuration; on a cluster 1")]
 
 
 def tune(

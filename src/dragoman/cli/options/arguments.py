@@ -18,6 +18,32 @@ DEFAULT_CONFIG = Path(PROJECT)
 _CLUSTER = "Cluster"
 
 
+def option(
+    metavar: str,
+    help_: str,
+    *names: str,
+    panel: str | None = None,
+    default: str | bool = True,
+    parser: Callable[[Any], Any] | None = None,
+    envvar: str | None = None,
+) -> Any:
+    """Return an option with a value; `default` is shown in place of the parameter's default."""
+    return typer.Option(
+        *names,
+        metavar=metavar,
+        help=help_,
+        rich_help_panel=panel,
+        show_default=default,
+        parser=parser,
+        envvar=envvar,
+    )
+
+
+def argument(metavar: str, help_: str) -> Any:
+    """Return an argument."""
+    return typer.Argument(metavar=metavar, help=help_)
+
+
 def flag(name: str, help_: str, panel: str | None = None) -> Any:
     """Return a boolean option without a value."""
     return typer.Option(name, help=help_, metavar="", rich_help_panel=panel, show_default=False)
@@ -56,31 +82,24 @@ def one_of(*legal: str | int) -> Callable[[Any], Any]:
 
 BundlePath = Annotated[
     Path,
-    typer.Argument(
-        metavar="MODEL",
-        help="Trained model: a bundle (folder or zip), a run, a project folder, or a name of dragoman models.",
+    argument(
+        "MODEL", "Trained model: a bundle (folder or zip), a run, a project folder, or a name of dragoman models."
     ),
 ]
-Ensemble = Annotated[
-    list[Path] | None,
-    typer.Option("--ensemble", metavar="MODEL", help="Another model of an ensemble. May be repeated."),
-]
-SourceText = Annotated[
-    str, typer.Argument(metavar="SOURCE", help="Text file, one sentence per line, may be .gz; - is stdin.")
-]
+Ensemble = Annotated[list[Path] | None, option("MODEL", "Another model of an ensemble. May be repeated.", "--ensemble")]
+SourceText = Annotated[str, argument("SOURCE", "Text file, one sentence per line, may be .gz; - is stdin.")]
 TargetText = Annotated[
-    str | None,
-    typer.Argument(metavar="TARGET", help="Its translation. Without it, SOURCE has both, separated by a tab."),
+    str | None, argument("TARGET", "Its translation. Without it, SOURCE has both, separated by a tab.")
 ]
 Resume = Annotated[bool, flag("--resume", "Continue an interrupted translation.")]
 On = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "ray[://HOST:PORT]",
+        "Run on a Ray cluster; ray alone starts one on this machine.",
         "--on",
-        metavar="ray[://HOST:PORT]",
-        help="Run on a Ray cluster; ray alone starts one on this machine.",
-        show_default="no cluster",
-        rich_help_panel=_CLUSTER,
+        panel=_CLUSTER,
+        default="no cluster",
     ),
 ]
 Workers = Annotated[
@@ -91,12 +110,8 @@ Json = Annotated[bool, flag("--json", "Print JSON.")]
 JsonLines = Annotated[bool, flag("--json", "Print one JSON object per line.")]
 
 AllowNetwork = Annotated[bool, flag("--allow-network", "Allow URLs of the network.")]
-ConfigFile = Annotated[
-    Path, typer.Argument(metavar="CONFIG", help="Configuration file, or the folder of dragoman.toml.")
-]
-AnyConfig = Annotated[
-    str, typer.Argument(metavar="CONFIG", help="TOML file, preset, or folder of a project, a run or a bundle.")
-]
+ConfigFile = Annotated[Path, argument("CONFIG", "Configuration file, or the folder of dragoman.toml.")]
+AnyConfig = Annotated[str, argument("CONFIG", "TOML file, preset, or folder of a project, a run or a bundle.")]
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="A.B=C", callback=check_overrides, help="Override one setting. May be repeated."),
@@ -104,11 +119,11 @@ Overrides = Annotated[
 Processes = Annotated[int, number("Number of processes; it does not change the result.")]
 OnBadLine = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "error|skip|replace",
+        "What to do with lines that are not valid text.",
         "--on-bad-line",
-        metavar="error|skip|replace",
         parser=one_of("error", "skip", "replace"),
-        help="What to do with lines that are not valid text.",
     ),
 ]
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dragoman.cli.console import echo
-from dragoman.cli.options.arguments import flag
+from dragoman.cli.options.arguments import flag, option
 
 if TYPE_CHECKING:
     from dragoman.catalogs.catalog_model import CatalogModel
@@ -18,22 +16,22 @@ _MAX_SCORES = 3  # in a table
 
 Kind = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "KIND",
+        "Kind of model: firefox, opus-mt, opus-mt-tc-big, argos, the name of one on the Hugging Face hub, or "
+        "a kind of the catalog.",
         "--kind",
-        metavar="KIND",
-        help="Kind of model: firefox, opus-mt, opus-mt-tc-big, argos, the name of one on the Hugging Face hub, or a "
-        "kind of the catalog.",
-        show_default="firefox",
+        default="firefox",
     ),
 ]
 CatalogAddress = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "URL|PATH",
+        "Catalog to use: an address, a file, or a folder of dragoman mirror.",
         "--catalog",
-        metavar="URL|PATH",
+        default="DRAGOMAN_CATALOG, or the public one of the kind",
         envvar="DRAGOMAN_CATALOG",
-        help="Catalog to use: an address, a file, or a folder of dragoman mirror.",
-        show_default="DRAGOMAN_CATALOG, or the public one of the kind",
     ),
 ]
 AllowHttp = Annotated[bool, flag("--allow-http", "Allow addresses without encryption.")]

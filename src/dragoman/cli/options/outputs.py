@@ -6,10 +6,8 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from dragoman.cli.console import echo
-from dragoman.cli.options.arguments import flag, listed
+from dragoman.cli.options.arguments import flag, listed, option
 from dragoman.errors import ConfigError
 
 
@@ -25,7 +23,7 @@ def output_option(endings: Sequence[str], *, panel: str | None = None, repeated:
     """Return the option ``--output FILE``."""
     more = " May be repeated." if repeated else ""
     help_ = f"Write the result to this file: {listed(endings)}.{more}"
-    return typer.Option("--output", "-o", metavar="FILE", help=help_, rich_help_panel=panel)
+    return option("FILE", help_, "--output", "-o", panel=panel)
 
 
 def check_output(path: Path, endings: Sequence[str], *, force: bool) -> None:

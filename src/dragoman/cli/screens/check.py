@@ -17,7 +17,7 @@ from dragoman.data.check.check_findings import (
     verdict,
     waterfall,
 )
-from dragoman.data.check.report_types import CheckReport, TokenStatistics
+from dragoman.data.check.report_types import CheckReport
 from dragoman.data.preparation.tokenizer_stage import grown_note
 from dragoman.data.reason_counts import reading_notes
 from dragoman.reporting.number_format import (
@@ -42,10 +42,10 @@ _COLOURS = {"error": "bold red", "warning": "bold yellow", "ok": "bold green"}
 _STEP_COLOURS = {"reading": "red", "leakage": "magenta", "held out": "cyan"}
 
 
-def print_report(report: CheckReport, *, config: str = "") -> None:
-    """Print the report to stdout; `config` has the arguments of the configuration, for the next command."""
+def print_report(report: CheckReport, command: str) -> None:
+    """Print the report to stdout, and the next command."""
     print_lines(_lines(report))
-    echo(f"\n{_next(report, config)}")  # never cut: it is copied
+    echo(f"\n{_next(report, command)}")  # never cut: it is copied
 
 
 def _lines(report: CheckReport) -> Iterator[Text]:
@@ -201,11 +201,6 @@ def _data_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
         yield "languages", f"{name}: {' · '.join(sides.get(name, ['not looked at']))}{warning}", name in swapped
 
 
-def _has_bytes(tokens: TokenStatistics) -> bool:
-    """Whether unknown characters are written as bytes."""
-    return tokens.kind == "sentencepiece"
-
-
 def _training_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
     if tokens := report.tokens:
         names = " + ".join(f"{number:,}" for number in tokens.vocabulary.values())
@@ -215,7 +210,8 @@ def _training_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
         yield "vocabulary", f"{visible(tokens.kind)}, {names} tokens; tokens per word: {per_word}", False
         if tokens.grown_from is not None:
             yield "vocabulary", grown_note(tokens.grown_from, max(tokens.vocabulary.values())), False
-        label, note = ("in bytes", "; rare characters can be translated") if _has_bytes(tokens) else ("unknown", "")
+        has_bytes = tokens.kind == "sentencepiece"  # unknown characters are written as bytes
+        label, note = ("in bytes", "; rare characters can be translated") if has_bytes else ("unknown", "")
         shown = f", as in {examples}{note}" if examples else ""
         yield label, f"{unknown} of held-out tokens{shown}", False
         share = format_percent(tokens.too_long, tokens.sampled)
@@ -236,12 +232,12 @@ def _training_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
         yield "time", f"{format_duration(cost.seconds)} for {updates}, validations not counted", False
 
 
-def _next(report: CheckReport, config: str) -> str:
+def _next(report: CheckReport, command: str) -> str:
     if verdict(report).level == "error":
         encodings = [item for corpus in report.corpora for item in corpus.encodings.items()]
         commands = [f"{conversion_command(file, encoding)}\n" for file, encoding in dict(encodings).items()]
-        return "".join(commands) + f"When that is corrected: dragoman check {config}".rstrip()
-    return f"next    dragoman prepare {config}".rstrip()
+        return "".join(commands) + f"When that is corrected: {command}"
+    return f"next    {command}"
 
 
 def _fit_left(text: str, width: int) -> str:

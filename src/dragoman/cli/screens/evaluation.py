@@ -55,7 +55,13 @@ def print_matrix(matrix: DirectionMatrix) -> None:
         for system in first.systems
         for score in system.scores
     ]
-    print_lines(join_sections([*sections, _untrained(matrix), _matrix_warnings(matrix)]))
+    untrained = [Text("* not trained (zero-shot)", style="dim")] if matrix.untrained else []
+    warnings = [
+        line
+        for direction, evaluation in matrix.evaluations.items()
+        for line in _warnings(evaluation, f"{' → '.join(direction)}: ")
+    ]
+    print_lines(join_sections([*sections, untrained, warnings]))
 
 
 def _matrix(matrix: DirectionMatrix, title: str, system: str, metric: str) -> Iterator[Text]:
@@ -63,16 +69,6 @@ def _matrix(matrix: DirectionMatrix, title: str, system: str, metric: str) -> It
         yield Text(visible(title, _title_length()), style="bold")
     header, rows = matrix.table(system, metric)
     yield from text_table([header, *rows], left=range(len(header)))
-
-
-def _untrained(matrix: DirectionMatrix) -> Iterator[Text]:
-    if matrix.untrained:
-        yield Text("* not trained (zero-shot)", style="dim")
-
-
-def _matrix_warnings(matrix: DirectionMatrix) -> Iterator[Text]:
-    for direction, evaluation in matrix.evaluations.items():
-        yield from _warnings(evaluation, f"{' → '.join(direction)}: ")
 
 
 def _scores(evaluation: Evaluation) -> Iterator[Text]:

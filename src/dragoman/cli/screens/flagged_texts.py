@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.console import EXIT_FLAGGED, echo, print_error
+from dragoman.cli.options.arguments import option
 from dragoman.errors import ConfigError
 from dragoman.reporting.number_format import format_count
 
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 
 FailOn = Annotated[
     str | None,
-    typer.Option(
-        "--fail-on",
-        metavar="FLAGS",
-        help="Exit with 4 if a text has one of these quality flags: numbers,language,… Placeholders that cannot be "
+    option(
+        "FLAGS",
+        "Exit with 4 if a text has one of these quality flags: numbers,language,… Placeholders that cannot be "
         "kept are an error in any case, except with none.",
+        "--fail-on",
     ),
 ]
 _NONE = "none"

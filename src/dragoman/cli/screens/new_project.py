@@ -187,11 +187,8 @@ def _check_preset(answer: str) -> str:
 def _new_folder(name: str) -> str:
     """Return the name, or with the first number from 2 for which there is no such file, and no folder with files."""
     numbered = (f"{name}-{number}" for number in count(2))
-    return next(each for each in chain([name], numbered) if not Path(each).exists() or _is_empty_folder(Path(each)))
-
-
-def _is_empty_folder(path: Path) -> bool:
-    return path.is_dir() and not any(path.iterdir())
+    paths = map(Path, chain([name], numbered))
+    return str(next(path for path in paths if not path.exists() or (path.is_dir() and not any(path.iterdir()))))
 
 
 def _check_folder(answer: str) -> str:

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
-from dragoman.reporting.number_format import format_duration
-from dragoman.reporting.safe_display_text import visible, without_controls
-from dragoman.reporting.stage_progress import StageProgress
+from dragoman.reporting.safe_display_text import without_controls
+from dragoman.reporting.stage_progress import StageProgress, StageTracker
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,13 +18,12 @@ if TYPE_CHECKING:
 
 _BAR_INTERVAL = 0.1  # seconds between updates of a bar
 _LINE_INTERVAL = 10.0  # seconds between log lines
-_MAX_NAME = 60
 
 
 class _Bar:
     """Output on a terminal: a bar for the current stage, one line per finished stage above it."""
 
-    every = _BAR_INTERVAL  # seconds between updates
+    every, gap = _BAR_INTERVAL, "  "
 
     def __init__(self, console: Console) -> None:
         from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -74,7 +72,7 @@ class _Bar:
 class _Lines:
     """Output without a terminal: few plain lines."""
 
-    every = _LINE_INTERVAL
+    every, gap = _LINE_INTERVAL, "  "
 
     def __init__(self, console: Console | None) -> None:
         self._console = console
@@ -101,11 +99,8 @@ class _Lines:
         print(without_controls(line), file=file, flush=True)
 
 
-class ProgressDisplay:
-    """Display of the stages of long work: a `dragoman.progress.Progress` and a context manager.
-
-    Updates are cheap: only a few of them are drawn.
-    """
+class ProgressDisplay(StageTracker):
+    """Display of the stages of long work: a `dragoman.progress.Progress` and a context manager."""
 
     def __init__(
         self, console: Console | None = None, *, unit: str = "pair", clock: Callable[[], float] = time.monotonic
@@ -116,56 +111,13 @@ class ProgressDisplay:
 
             console = Console(stderr=True, force_terminal=True)
         can_draw = console is not None and console.is_terminal and not console.is_dumb_terminal
-        self._view = _Bar(console) if console is not None and can_draw else _Lines(console)
-        self._clock, self._unit = clock, unit
-        self._stage: StageProgress | None = None
-        self._shown = 0.0
+        super().__init__(_Bar(console) if console is not None and can_draw else _Lines(console), unit, clock)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._finish(stopped=kind is not None)
-
-    def begin(self, stage: str, *, share: float = 0.0, pairs: int = 0) -> None:
-        """Finish the previous stage and begin one; `share` and `pairs` were done before."""
-        self._finish()
-        now = self._clock()
-        self._stage = StageProgress(visible(stage, _MAX_NAME), now, self._unit, share, pairs, (share, pairs), now)
-        self._shown = now
-        self._view.begin(self._stage)
-
-    def advance(self, share: float | None, pairs: int = 0, *, before: tuple[float, int] | None = None) -> None:
-        """Set the progress of the current stage; `share` is None if unknown.
-
-        `before` are share and pairs of earlier runs, if more are known than at the beginning.
-        """
-        stage, now = self._stage, self._clock()
-        if stage is None:
-            return
-        if before is not None:
-            stage.before = before
-        stage.share, stage.pairs = None if share is None else min(max(share, 0.0), 1.0), pairs
-        if now - self._shown >= self._view.every:
-            self._shown = now
-            stage.sample(now)
-            self._view.update(stage)
-
-    def skip(self, stage: str) -> None:
-        """Finish the previous stage and print a stage without work."""
-        self._finish()
-        self._view.print("–", f"{visible(stage, _MAX_NAME)}: done before")
-
-    def _finish(self, *, stopped: bool = False) -> None:
-        stage, self._stage = self._stage, None
-        if stage is None:
-            return
-        self._view.end()
-        took = format_duration(self._clock() - stage.began)
-        if stopped:
-            self._view.print("✗", f"{stage.name}: stopped after {took}")
-        else:
-            self._view.print("✓", "  ".join(part for part in (stage.name, stage.summary, took) if part))
+        self.finish(stopped=kind is not None)
 
 
 @contextmanager

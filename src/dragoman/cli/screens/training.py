@@ -130,7 +130,8 @@ def _numbers(status: TrainingStatus, now: float, width: int) -> list[Text]:
     for (name, value), other in zip(left, right, strict=True):
         line = _named(name, value, width - _RIGHT - 2)
         if name == "mean loss":
-            line.append("  ").append(sparkline(status.curve.values, width - _RIGHT - 4 - line.cell_len), style="cyan")
+            losses = [loss for _, loss in status.curve.points]
+            line.append("  ").append(sparkline(losses, width - _RIGHT - 4 - line.cell_len), style="cyan")
         line.pad_right(width - _RIGHT - line.cell_len)
         lines.append(line.append(_named(*other, _RIGHT, label=10)))
     return lines

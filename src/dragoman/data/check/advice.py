@@ -54,7 +54,10 @@ def advise(
     for corpus in corpora:
         found += _about_corpus(corpus)
         if config.data.on_bad_line != "error":
-            found += _about_encodings(corpus)
+            found += [
+                f"{file} looks like {encoding} text; iconv -f {encoding} -t UTF-8 converts it."
+                for file, encoding in corpus.encodings.items()
+            ]
     if selection is not None and selection.cleaned:
         found += _about_selection(selection, config)
     if tokens is not None:
@@ -170,11 +173,6 @@ def _about_corpus(corpus: CorpusReport) -> Iterator[str]:
     if corpus.role == "train" and summary.records and summary.drops.total > _DROPPED * summary.records:
         share = summary.drops.total / summary.records
         yield f"Cleaning would drop {format_percent(share)} of {name}; --output check.html has samples of each reason."
-
-
-def _about_encodings(corpus: CorpusReport) -> Iterator[str]:
-    for file, encoding in corpus.encodings.items():
-        yield f"{file} looks like {encoding} text; iconv -f {encoding} -t UTF-8 converts it."
 
 
 def is_small(selection: SelectionStatistics, config: Config) -> bool:

@@ -66,7 +66,8 @@ def merged(corpora: Iterable[CorpusReport], name: Literal["faults", "notes", "re
 def waterfall(report: CheckReport) -> list[DropStep]:
     """Return all drop reasons from the pairs read to those kept, stage by stage, the most frequent first."""
     own = training(report)
-    leaked, doubled = Tally(), Tally()
+    leaked, doubled, taken = Tally(), Tally(), Tally()
+    taken.add("set aside for validation and test", report.selection.set_aside)
     for kind, count in report.selection.drops.counts.items():
         (leaked if is_leak(kind) else doubled).add(kind, count)
     stages: list[tuple[DropStage, Tally]] = [
@@ -74,7 +75,7 @@ def waterfall(report: CheckReport) -> list[DropStep]:
         ("cleaning", merged(own, "drops")),
         ("leakage", leaked),
         ("duplicates", doubled),
-        ("held out", _set_aside(report)),
+        ("held out", taken),
     ]
     left = sum(corpus.summary.records for corpus in own)
     steps: list[DropStep] = []
@@ -83,13 +84,6 @@ def waterfall(report: CheckReport) -> list[DropStep]:
             left -= count
             steps.append(DropStep(stage, reason, count, left))
     return steps
-
-
-def _set_aside(report: CheckReport) -> Tally:
-    """Count the training pairs that became validation or test pairs."""
-    taken = Tally()
-    taken.add("set aside for validation and test", report.selection.set_aside)
-    return taken
 
 
 def leaks(report: CheckReport) -> dict[str, int]:

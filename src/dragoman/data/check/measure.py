@@ -164,12 +164,10 @@ def _unknown(tokenizer: Tokenizer, texts: Sequence[str], seen: Counter[str]) -> 
                 seen[token.strip("▁")] += 1
             elif len(token) == 6 and token.startswith("<0x"):
                 strange += 1
-        seen.update(character for character in set(text) if _is_spelt_in_bytes(tokenizer, character))
+        seen.update(
+            character for character in set(text) if any(each.startswith("<0x") for each in tokenizer.tokens(character))
+        )
     return strange / max(1, total)
-
-
-def _is_spelt_in_bytes(tokenizer: Tokenizer, character: str) -> bool:
-    return any(token.startswith("<0x") for token in tokenizer.tokens(character))
 
 
 def measure_batches(sample: PairSample, config: Config) -> BatchStatistics | None:

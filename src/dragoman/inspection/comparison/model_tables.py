@@ -59,15 +59,6 @@ def _flags(_: ModelDetails, result: MemberResult | None) -> str | None:
     return ", ".join(f"{visible(name, 40)} {count:,}" for name, count in result.flags.items() if count) or "none"
 
 
-def _pairs(training: TrainingSummary) -> str | None:
-    pairs = training.pairs.get("train")
-    return None if pairs is None else f"{pairs:,}"
-
-
-def _training_speed(training: TrainingSummary) -> str | None:
-    return None if training.tokens_per_second is None else f"{training.tokens_per_second:,.0f}"
-
-
 _TRANSLATION_COLUMNS: dict[str, _Column] = {
     "parameters": lambda member, _: None if member.parameters is None else format_compact(member.parameters),
     "on disk": lambda member, _: None if member.size_bytes is None else format_bytes(member.size_bytes),
@@ -83,8 +74,10 @@ _TRAINING_COLUMNS: dict[str, _Column] = {
     "time": _of_training(lambda training: format_duration(training.seconds)),
     "updates": _of_training(lambda training: f"{training.updates:,}"),
     "target tokens": _of_training(lambda training: format_compact(training.tokens)),
-    "tokens per second": _of_training(_training_speed),
-    "pairs": _of_training(_pairs),
+    "tokens per second": _of_training(
+        lambda training: None if training.tokens_per_second is None else f"{training.tokens_per_second:,.0f}"
+    ),
+    "pairs": _of_training(lambda training: f"{training.pairs['train']:,}" if "train" in training.pairs else None),
     "ended": _of_training(lambda training: visible(training.ended, _MAX_ENGINE)),
     "best in validation": _of_training(lambda training: visible(format_best(training), _MAX_BEST)),
 }
@@ -154,7 +147,14 @@ def compare_settings(report: ComparisonReport) -> list[SettingRow]:
     systems = [members for members in report.models.values() if any(member.settings for member in members)]
     names = dict.fromkeys(name for members in systems for member in members for name in member.settings)
     return [
-        SettingRow(name, tuple(_setting_value(members, name) for members in systems)) for name in _by_table(list(names))
+        SettingRow(
+            name,
+            tuple(
+                ", ".join(dict.fromkeys(member.settings.get(name, _ABSENT) for member in members if member.settings))
+                for members in systems
+            ),
+        )
+        for name in _by_table(list(names))
     ]
 
 
@@ -164,8 +164,3 @@ def _by_table(names: Sequence[str]) -> list[str]:
     tops = dict.fromkeys(table.partition(".")[0] for table in tables)
     ordered = [table for top in tops for table in tables if table.partition(".")[0] == top]
     return [name for table in ordered for name in names if name.rpartition(".")[0] == table]
-
-
-def _setting_value(members: Sequence[ModelDetails], name: str) -> str:
-    values = dict.fromkeys(member.settings.get(name, _ABSENT) for member in members if member.settings)
-    return ", ".join(values)

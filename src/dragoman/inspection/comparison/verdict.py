@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dragoman.evaluation.aggregate_members import describe_test
@@ -39,7 +39,8 @@ def conclude(report: ComparisonReport) -> Verdict:
                 "Give one with --test SOURCE REFERENCE, or name further systems to compare.",
             )
         text = "The systems are not ranked: no test set was given."
-        if _validation_sets_differ(report.members):
+        sets = {_validation_set(each, each.training) for each in report.members if each.training is not None}
+        if len(sets) > 1:
             text += " Their scores in validation cannot be compared: the validation sets may differ."
         return Verdict(
             "warning",
@@ -51,10 +52,6 @@ def conclude(report: ComparisonReport) -> Verdict:
     if best is None or len(report.evaluation.systems) == 1:
         return verdict
     return replace(verdict, level="warning", text=f"No system translates usefully yet. {verdict.text}")
-
-
-def _validation_sets_differ(members: Iterable[ModelDetails]) -> bool:
-    return len({_validation_set(member, member.training) for member in members if member.training is not None}) > 1
 
 
 def _validation_set(member: ModelDetails, training: TrainingSummary) -> tuple[object, ...]:

@@ -4,62 +4,34 @@ Each sample has the source, the translation and a heat map. Selecting a word hig
 scripting the page shows static maps.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
-
-from numpy.typing import ArrayLike
+from typing import TYPE_CHECKING
 
 from dragoman.inspection.result import check_weights
 from dragoman.reporting.heatmap import heatmap_svg
 from dragoman.reporting.html import render_page
 from dragoman.reporting.safe_display_text import text_direction, visible
 
+if TYPE_CHECKING:
+    from dragoman.training.callbacks.events import ValidationSample  # the package imports torch
+
 _MAX_WORD = 60  # characters
-
-
-class AlignedSample(Protocol):
-    """A translation to show, with its reference if that is known.
-
-    Shapes: weights [target words, source words], from 0 to 1; None if the model has no attention.
-    """
-
-    @property
-    def source_words(self) -> Sequence[str]:
-        """Words or tokens; a space may be one."""
-
-    @property
-    def target_words(self) -> Sequence[str]:
-        """Words or tokens of the translation."""
-
-    @property
-    def weights(self) -> ArrayLike | None:
-        """Attention weights."""
-
-    @property
-    def source(self) -> str:
-        """The source text."""
-
-    @property
-    def translation(self) -> str:
-        """The translated text."""
-
-    @property
-    def reference(self) -> str:
-        """The reference translation; empty if unknown."""
 
 
 @dataclass(frozen=True)
 class _Sample:
     """Values of a sample for the template."""
 
-    sample: AlignedSample
+    sample: ValidationSample
     data: str
     svg: str
 
 
-def render_alignment_page(samples: Sequence[AlignedSample], *, title: str, introduction: str = "") -> str:
+def render_alignment_page(samples: Sequence[ValidationSample], *, title: str, introduction: str = "") -> str:
     """Render the page, to be written as UTF-8. All texts are escaped."""
     return render_page(
         "alignment.html",
@@ -71,7 +43,7 @@ def render_alignment_page(samples: Sequence[AlignedSample], *, title: str, intro
     )
 
 
-def _values(sample: AlignedSample) -> _Sample:
+def _values(sample: ValidationSample) -> _Sample:
     if sample.weights is None:
         return _Sample(sample, "", "")
     weights = check_weights(sample.weights, sample.source_words, sample.target_words)

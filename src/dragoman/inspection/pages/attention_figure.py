@@ -36,12 +36,6 @@ _FANCY = ("Bold", "Italic", "Oblique", "Mono", "Condensed", "Light", "Thin", "Bl
 _MAX_LISTED = 8
 
 
-def check_figure_suffix(path: Path) -> None:
-    """Raise `ConfigError` if the suffix is not that of a supported image format."""
-    if path.suffix.lower() not in FIGURE_SUFFIXES:
-        raise ConfigError(f"a figure must end in {' or '.join(FIGURE_SUFFIXES)}, got {path.name}; choose another name")
-
-
 def save_figure(
     source_words: Sequence[str], target_words: Sequence[str], weights: ArrayLike, path: Path, *, title: str = ""
 ) -> tuple[str, ...]:
@@ -49,7 +43,8 @@ def save_figure(
 
     Shapes: weights [target words, source words], from 0 to 1.
     """
-    check_figure_suffix(path)
+    if path.suffix.lower() not in FIGURE_SUFFIXES:
+        raise ConfigError(f"a figure must end in {' or '.join(FIGURE_SUFFIXES)}, got {path.name}; choose another name")
     values = check_weights(weights, source_words, target_words)
     sources, targets = ([truncate(word, _MAX_LABEL) for word in words] for words in (source_words, target_words))
     title = visible(title)

@@ -90,7 +90,7 @@ def _translation(one: InspectionResult) -> dict[str, Any]:
         "layers": int(maps.predicted.shape[0]),
         "heads": int(maps.predicted.shape[1]) if one.has_attention else 0,
         "defaultLayer": one.default_layer,
-        **{name: _thousandths(weights) for name, weights in maps._asdict().items()},
+        **{name: np.rint(each * _UNIT).astype(np.int64).ravel().tolist() for name, each in maps._asdict().items()},
         "score": _number(one.score),
         "tree": _tree(one.tree),
         "counterfactuals": [_counterfactual(other, one.translation) for other in one.counterfactuals],
@@ -110,11 +110,6 @@ def _tokens(tokens: Sequence[str]) -> list[str]:
 def _number(value: float) -> float | None:
     """Round to four decimals; None for a number that JSON does not have."""
     return round(value, 4) if math.isfinite(value) else None
-
-
-def _thousandths(weights: NDArray[np.float64]) -> list[int]:
-    whole: list[int] = np.rint(weights * _UNIT).astype(np.int64).ravel().tolist()
-    return whole
 
 
 def _candidates(step: Sequence[Candidate], one: InspectionResult, number: int) -> list[list[Any]]:

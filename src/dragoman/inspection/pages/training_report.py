@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dragoman.evaluation.results import SetScore, format_score
-from dragoman.files import read_json, read_json_lines
+from dragoman.files import finite_number, read_json, read_json_lines
 from dragoman.reporting.heatmap import heatmap_svg
 from dragoman.reporting.html import render_page
 from dragoman.reporting.line_chart import Scale, Series, legend_html, line_chart_svg
@@ -124,7 +123,7 @@ def _tiles(log: _Log, facts: Mapping[str, Any], live: TrainingStatus | None, now
     last = log.updates[-1] if log.updates else {}
     update = live.update if live else facts.get("update", 0)
     maximum, epoch = facts.get("max_updates") or update, live.epoch if live else last.get("epoch", 0)
-    loss = (live.loss if live.has_begun else None) if live else _number(last.get("loss"))
+    loss = (live.loss if live.has_begun else None) if live else finite_number(last.get("loss"))
     speed = live.speed if live else _mean_speed(log)
     tiles = [("update", f"{update:,}", f"of {maximum:,}" + (f", epoch {epoch}" if epoch else ""))]
     if loss is not None:
@@ -135,21 +134,21 @@ def _tiles(log: _Log, facts: Mapping[str, Any], live: TrainingStatus | None, now
     if isinstance(best, dict):
         metric = best.get("metric") or "loss"
         value = best.get("loss") if metric == "loss" else (best.get("scores") or {}).get(metric)
-        if (number := _number(value)) is not None:
+        if (number := finite_number(value)) is not None:
             shown = f"{number:.3f}" if metric == "loss" else f"{number:.1f}"
             title = "validation loss" if metric == "loss" else metric_title(metric)
             tiles.append((f"best {title}", shown, f"at update {best.get('update', 0):,}"))
     if speed:
         tiles.append(("target tokens per second", format_compact(speed), ""))
     if live is None:
-        tiles.append(("time", format_duration(_number(facts.get("seconds")) or 0.0), "validations included"))
+        tiles.append(("time", format_duration(finite_number(facts.get("seconds")) or 0.0), "validations included"))
     elif (left := live.left(now)) is not None:
         tiles.append(("time left", format_duration(left), "at most" if live.began.stops_early else "estimated"))
     return tiles
 
 
 def _mean_speed(log: _Log) -> float | None:
-    speeds = [speed for entry in log.updates if (speed := _number(entry.get("tokens_per_second"))) is not None]
+    speeds = [speed for entry in log.updates if (speed := finite_number(entry.get("tokens_per_second"))) is not None]
     return sum(speeds) / len(speeds) if speeds else None
 
 
@@ -172,7 +171,7 @@ def _charts(log: _Log) -> list[tuple[str, str, str]]:
         points = [
             (entry["update"], value)
             for entry in log.validations
-            if (value := _number((entry.get("scores") or {}).get(name))) is not None
+            if (value := finite_number((entry.get("scores") or {}).get(name))) is not None
         ]
         wanted.append((title, Scale(title, lambda value: f"{value:.3g}"), [Series(metric_title(name), 1, points)]))
     for title, name in (
@@ -198,7 +197,7 @@ def _short(value: float) -> str:
 
 
 def _points(entries: Sequence[Mapping[str, Any]], name: str) -> list[tuple[float, float]]:
-    return [(entry["update"], value) for entry in entries if (value := _number(entry.get(name))) is not None]
+    return [(entry["update"], value) for entry in entries if (value := finite_number(entry.get(name))) is not None]
 
 
 def _samples(log: _Log) -> list[_Sample]:
@@ -257,8 +256,3 @@ def _facts(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("starts", str(len(facts.get("starts") or []) or "")),
     ]
     return [(name, value) for name, value in lines if value]
-
-
-def _number(value: object) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-    return float(value) if is_number else None  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from dragoman.environment import machine_info
 from dragoman.files import read_json, write_json
 from dragoman.run_files import CURVES, LOG, RECORD
 from dragoman.training.callbacks.events import (
+    CallbackList,
     StepEvent,
     TrainingEnded,
     TrainingStarted,
@@ -28,7 +29,7 @@ from dragoman.version import __version__
 _WEIGHT_DIGITS = 3
 
 
-class RunRecord:
+class RunRecord(CallbackList):
     """A callback that records a run.
 
     ``log.jsonl`` is the authoritative record of the curves. ``run.json`` describes the run, the machine and the result.
@@ -48,6 +49,7 @@ class RunRecord:
 
         `overrides` are the settings given in addition to the configuration file; None if there was no file.
         """
+        super().__init__()
         self._folder = folder
         self._every = config.training.log_every
         self._log = RunLog(folder / LOG)
@@ -79,12 +81,10 @@ class RunRecord:
         self._update, self._drawn = event.update, event.drawn
         self._window.add(event)
         if event.skipped:
-            self._log.append("skipped", _skipped(event))
+            facts = asdict(event)
+            self._log.append("skipped", {"update": event.update, "why": facts.pop("skipped"), **facts})
         if event.update % self._every == 0:
             self._write_window()
-
-    def on_validation_start(self, update: int) -> None:
-        """Nothing to record."""
 
     def on_validation_end(self, event: ValidationEvent) -> None:
         """Write the scores to all three."""
@@ -181,11 +181,6 @@ class _Window:
             "gradient_norm": self.gradient_norm / self.updates,
             "learning_rate": last.learning_rate,
         }
-
-
-def _skipped(event: StepEvent) -> Entry:
-    entry = asdict(event)
-    return {"update": event.update, "why": entry.pop("skipped"), **entry}
 
 
 def _validation(event: ValidationEvent) -> Entry:

@@ -28,7 +28,7 @@ from dragoman.training.callbacks.run_log import recorded_losses
 _WINDOW = 30.0  # seconds of training over which throughput is measured
 _MARKED = 0.5  # seconds of training between entries of that window
 _MEMORY = 0.98  # decay of the moving mean of the loss
-_CELLS = 40  # a curve has from this many values to twice as many
+_POINTS = 100  # a curve has from this many points to twice as many
 _CLOSING = {
     "finished": "finished",
     "no better": "stopped early, without improvement",
@@ -38,21 +38,20 @@ _CLOSING = {
 
 
 class _Curve:
-    """Curve of a value since the start; neighbours are merged as it grows."""
+    """Curve of a value since the start, as pairs of update and value; it is thinned as it grows."""
 
     def __init__(self) -> None:
-        self.values: list[float] = []
-        self._sum, self._count, self._stride = 0.0, 0, 1
+        self.points: list[tuple[int, float]] = []
+        self._stride = 1
 
-    def add(self, value: float) -> None:
-        self._sum += value
-        self._count += 1
-        if self._count == self._stride:
-            self.values.append(self._sum / self._count)
-            self._sum, self._count = 0.0, 0
-        if len(self.values) == 2 * _CELLS:  # a new list: another thread may be drawing the old one
-            self.values = [(a + b) / 2 for a, b in zip(self.values[::2], self.values[1::2], strict=True)]
+    def add(self, update: int, value: float) -> None:
+        while self.points and self.points[-1][0] >= update:  # after a rollback
+            self.points.pop()
+        if update % self._stride == 0 or not self.points:
+            self.points.append((update, value))
+        if len(self.points) > 2 * _POINTS:  # a new list: another thread may be drawing the old one
             self._stride *= 2
+            self.points = self.points[::2]
 
 
 @dataclass
@@ -97,7 +96,7 @@ class TrainingStatus:
             self._tokens += moment.tokens
             self.gradient_norm = moment.gradient_norm
             self._add_loss(moment.loss)
-            self.curve.add(self.loss)
+            self.curve.add(moment.update, self.loss)
         if self._seconds >= self._marks[-1][0] + _MARKED:
             self._marks.append((self._seconds, self._tokens, self.update))
             while len(self._marks) > 2 and self._marks[1][0] < self._seconds - _WINDOW:

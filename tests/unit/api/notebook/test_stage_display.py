@@ -75,7 +75,7 @@ def test_finished_stages_stay_as_lines(output: Recorded):
     assert output.texts[-1].splitlines() == [
         "– hashing: done before",
         "✓ cleaning · 10 pairs · 3.0 s",
-        "✗ writing · stopped after 2.0 s",
+        "✗ writing: stopped after 2.0 s",
     ]
     assert "<progress" not in output.pages[-1]
 

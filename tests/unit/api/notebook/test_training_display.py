@@ -105,9 +105,10 @@ def test_messages_are_shown_before_and_during_training():
 
 def test_a_long_run_keeps_few_points_and_a_rollback_removes_those_after_it():
     display, output, clock = trained(2000)
-    assert len(display._losses) <= 200
+    assert display.status is not None
+    assert len(display.status.curve.points) <= 200
     display.on_update(step(500, 1.0))
-    assert display._losses[-1][0] <= 500
+    assert display.status.curve.points[-1][0] <= 500
     clock.now += 2
     display.on_update(step(501, 1.0))
     assert "<svg" in output.pages[-1]

@@ -25,8 +25,8 @@ def usual_report() -> CheckReport:
 
 @pytest.fixture
 def show(capsys: pytest.CaptureFixture[str]):
-    def printed(report: CheckReport, **arguments: str) -> list[str]:
-        print_report(report, **arguments)
+    def printed(report: CheckReport, command: str = "dragoman prepare") -> list[str]:
+        print_report(report, command)
         captured = capsys.readouterr()
         assert captured.err == ""
         return captured.out.splitlines()
@@ -65,7 +65,7 @@ def test_few_pairs_are_ready_for_a_trial_only(show):
 
 
 def test_what_is_on_it(show):
-    text = "\n".join(show(sample_report(), config="my.toml"))
+    text = "\n".join(show(sample_report(), "dragoman prepare my.toml"))
     flat = " ".join(text.split())
     for shown in (
         "Ready, with 3 things to check",
@@ -117,7 +117,7 @@ def test_rare_reasons_are_gathered_not_lost(show):
 
 
 def test_fatal_problems_come_first_and_say_what_to_type(show):
-    lines = show(bare_report(), config="my.toml")
+    lines = show(bare_report(), "dragoman check my.toml")
     assert lines[0] == "Not ready: 1 problem must be solved before training"
     assert "✗ data.train has no corpus; name its files under [[data.train]]" in lines
     assert lines[-1] == "When that is corrected: dragoman check my.toml"
@@ -148,7 +148,7 @@ def test_a_terminal_gets_colour(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     screen = Terminal()
     monkeypatch.setattr(sys, "stdout", screen)
-    print_report(sample_report())
+    print_report(sample_report(), "dragoman prepare")
     shown = screen.getvalue()
     assert "\x1b[1;33mReady, with 3 things to check\x1b[0m" in shown
     assert "\x1b[2J" not in shown
@@ -157,7 +157,7 @@ def test_a_terminal_gets_colour(monkeypatch: pytest.MonkeyPatch):
 def test_a_terminal_that_knows_only_ascii_gets_ascii(monkeypatch: pytest.MonkeyPatch):
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
-    print_report(sample_report())
+    print_report(sample_report(), "dragoman prepare")
     sys.stdout.flush()
     shown = raw.getvalue().decode("ascii")
     assert "######" in shown

@@ -85,7 +85,7 @@ def test_a_terminal_shows_a_bar_and_keeps_a_line_of_each_stage(terminal: Console
         progress.begin("cleaning [b]europarl")
         clock.now += 5
         progress.advance(0.5, 80_000)
-        progress._view._live.refresh()  # type: ignore[union-attr]
+        progress._view._live.refresh()  # type: ignore[attr-defined]
         clock.now += 5
         progress.advance(1.0, 160_000)
         progress.begin("training the tokenizer")

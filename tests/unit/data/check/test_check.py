@@ -130,7 +130,7 @@ def test_the_file_of_the_side_is_named(tmp_path: Path, capsys: pytest.CaptureFix
     assert [line for line in report.fatal if "must be de" in line] == [
         "the target of same.de must be de, got 100 % en; correct data.target, or name another file"
     ]
-    print_report(report)
+    print_report(report, "dragoman prepare")
     assert "same.en: 100 % en · same.de: 0 % de, 100 % en" in " ".join(capsys.readouterr().out.split())
     for name in ("one", "two"):
         (tmp_path / f"{name}.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
@@ -13,6 +12,7 @@ from lxml import etree, html
 
 from dragoman.errors import DataError
 from dragoman.inspection.pages.alignment import render_alignment_page
+from dragoman.training.callbacks.events import ValidationSample
 
 SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 HOSTILE = [
@@ -26,22 +26,23 @@ HOSTILE = [
 ]
 
 
-@dataclass(frozen=True)
-class Shown:
-    source_words: tuple[str, ...]
-    target_words: tuple[str, ...]
-    weights: tuple[tuple[float, ...], ...] | None
-    source: str = ""
-    translation: str = ""
-    reference: str = ""
+def shown(
+    source_words: tuple[str, ...],
+    target_words: tuple[str, ...],
+    weights: tuple[tuple[float, ...], ...] | None,
+    source: str = "",
+    translation: str = "",
+    reference: str = "",
+) -> ValidationSample:
+    return ValidationSample(source, reference, translation, source_words, target_words, weights)
 
 
-def of(source: list[str], target: list[str], **texts: str) -> Shown:
+def of(source: list[str], target: list[str], **texts: str) -> ValidationSample:
     rows = tuple(tuple(1 / len(source) for _ in source) for _ in target)
-    return Shown(tuple(source), tuple(target), rows, **{"source": " ".join(source), **texts})
+    return shown(tuple(source), tuple(target), rows, **{"source": " ".join(source), **texts})
 
 
-SAMPLE = Shown(("May", "3"), ("05", "-", "03"), ((0.9, 0.1), (0.5, 0.5), (0.001, 0.999)), "May 3", "05-03", "05-03")
+SAMPLE = shown(("May", "3"), ("05", "-", "03"), ((0.9, 0.1), (0.5, 0.5), (0.001, 0.999)), "May 3", "05-03", "05-03")
 
 
 def parsed(page: str) -> etree._Element:
@@ -120,13 +121,13 @@ def test_each_sentence_begins_on_its_side() -> None:
 
 
 def test_a_model_without_attention_has_no_map() -> None:
-    page = render_alignment_page([Shown(("a",), ("b",), None)], title="t")
+    page = render_alignment_page([shown(("a",), ("b",), None)], title="t")
     assert "<svg" not in page
     assert "b</bdi>" in page
 
 
 def test_right_and_wrong_translations_are_told_apart() -> None:
-    right, wrong = SAMPLE, Shown(("a",), ("b",), ((1.0,),), "a", "b", "c")
+    right, wrong = SAMPLE, shown(("a",), ("b",), ((1.0,),), "a", "b", "c")
     assert render_alignment_page([right], title="t").count("✓ correct") == 1
     assert "expected <bdi" in render_alignment_page([wrong], title="t")
 
@@ -137,7 +138,7 @@ def test_no_samples_is_a_page_too() -> None:
 
 def test_weights_must_fit_the_words() -> None:
     with pytest.raises(DataError, match="weights must be"):
-        render_alignment_page([Shown(("a", "b"), ("c",), ((1.0,),))], title="t")
+        render_alignment_page([shown(("a", "b"), ("c",), ((1.0,),))], title="t")
 
 
 def test_labels_have_the_direction_of_their_words() -> None:

@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.api.training import training_precision
-from dragoman.api.training.training_precision import measured_precision, with_precision
 from dragoman.config import Config, load_config, to_toml
 from dragoman.environment import machine_info
 from dragoman.errors import ConfigError
 from dragoman.training import dry_run
 from dragoman.training.distributed.process_group import ProcessGroup
-from dragoman.training.dry_run import faster_precision
+from dragoman.training.dry_run import faster_precision, measured_precision, with_precision
 from dragoman.training.step import LossModule
 from testkit.tiny_project import tiny_training
 
@@ -54,7 +52,7 @@ def test_an_error_of_the_measurement_is_that_of_all_processes(
     def fail(*given: object) -> str:
         raise ConfigError("no")
 
-    monkeypatch.setattr(training_precision, "faster_precision", fail)
+    monkeypatch.setattr(dry_run, "faster_precision", fail)
     monkeypatch.setattr(ProcessGroup, "broadcast", lambda _, value: sent.append(value))
     with pytest.raises(ConfigError, match="no"):
         with_precision(config, SIZES, tmp_path, ALONE, resume=False)
@@ -79,10 +77,10 @@ def test_a_processor_that_multiplies_bf16(config: Config):
 def test_a_resumed_run_keeps_its_precision_on_another_machine(
     config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(training_precision, "faster_precision", lambda *given: "bf16")
+    monkeypatch.setattr(dry_run, "faster_precision", lambda *given: "bf16")
     started = with_precision(config, SIZES, tmp_path, ALONE, resume=False)
     (tmp_path / "dragoman.toml").write_text(to_toml(started), encoding="utf-8")
-    monkeypatch.setattr(training_precision, "faster_precision", lambda *given: "fp32")
+    monkeypatch.setattr(dry_run, "faster_precision", lambda *given: "fp32")
     assert with_precision(config, SIZES, tmp_path, ALONE, resume=True).training.precision == "bf16"
     assert with_precision(config, SIZES, tmp_path, ALONE, resume=False).training.precision == "fp32"
 
