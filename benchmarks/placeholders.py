@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import html
 import io
+import json
 import random
 import re
 import time
@@ -260,14 +261,66 @@ def _xml(template: str, tag: str) -> Format:
     return Format(lambda text: template.replace("@", html.escape(text), 1).encode(), lambda data: _xml_text(data, tag))
 
 
+def _strings(before: str, after: str, escapes: dict[str, str], *, braces: bool = False) -> Format:
+    """Return a format of strings: what is before and after a text, and how characters of it are written."""
+
+    def read(data: bytes) -> str:
+        pattern = "|".join(map(re.escape, sorted(escapes.values(), key=len, reverse=True)))
+        inner = data.decode().removeprefix(before).removesuffix(after)
+        back = {written: character for character, written in escapes.items()}
+        return re.sub(pattern, lambda found: back[found[0]], inner) if escapes else inner
+
+    def write(text: str) -> bytes:
+        return (before + "".join(escapes.get(character, character) for character in text) + after).encode()
+
+    return Format(write, read, lambda text: not (braces and re.search(r"[{}]", text)))
+
+
+_QUOTED_STRING = {"\\": "\\\\", '"': '\\"'}
+_XML_STRING = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_APPLE = "<plist><dict><key>a</key><dict><key>other</key><string>", "</string></dict></dict></plist>"
+
+_PO = Format(
+    lambda text: (
+        f'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid {_quoted(text)}\nmsgstr ""\n'
+    ).encode(),
+    _po_text,
+)
+QT = (
+    '<TS version="2.1" language="pt"><context><name>a</name><message><source>@</source>'
+    '<translation type="unfinished"/></message></context></TS>'
+)
+
+
+def _xcstrings(text: str) -> bytes:
+    return json.dumps({"sourceLanguage": "en", "strings": {text: {}}, "version": "1.0"}).encode()
+
+
+def _xcstrings_text(data: bytes) -> str:
+    ((key, entry),) = json.loads(data)["strings"].items()
+    return str(entry["localizations"]["pt"]["stringUnit"]["value"]) if entry else key
+
+
 FORMATS: dict[str, Format] = {
-    ".txt": Format(lambda text: f"{text}\n".encode(), lambda data: data.decode().removesuffix("\n")),
-    ".po": Format(
-        lambda text: (
-            f'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid {_quoted(text)}\nmsgstr ""\n'
-        ).encode(),
-        _po_text,
+    ".arb": _strings('{"@@locale": "pt", "a": "', '"}', _QUOTED_STRING),
+    ".ftl": _strings("a = ", "\n", {}, braces=True),
+    ".json": _strings('{"title": "", "a": "', '"}', _QUOTED_STRING),
+    ".php": _strings("<?php return ['a' => '", "'];", {"\\": "\\\\", "'": "\\'"}),
+    ".properties": _strings("a = ", "\n# \u00e9", {"\\": "\\\\"}),
+    ".resx": _strings('<root><data name="a"><value>', "</value></data></root>", _XML_STRING),
+    ".strings": _strings('"a" = "', '";\n', _QUOTED_STRING),
+    ".stringsdict": _strings(*_APPLE, _XML_STRING),
+    ".xml": _strings(
+        '<resources><string name="a">',
+        "</string></resources>",
+        _XML_STRING | {"\\": "\\\\", '"': '\\"', "'": "\\'", "@": "\\@", "?": "\\?"},
     ),
+    ".yaml": _strings('pt:\n  a: "', '"\n', _QUOTED_STRING),
+    ".txt": Format(lambda text: f"{text}\n".encode(), lambda data: data.decode().removesuffix("\n")),
+    ".po": _PO,
+    ".pot": _PO,
+    ".ts": _xml(QT, "translation"),
+    ".xcstrings": Format(_xcstrings, _xcstrings_text),
     ".html": Format(
         lambda text: f"<p>{html.escape(text)}</p>".encode(), lambda data: html.unescape(data.decode()[3:-4])
     ),

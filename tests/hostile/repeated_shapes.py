@@ -130,6 +130,76 @@ for unit in ("a<x/>", "<g>a</g>", "<g>a</g> ", "<mrk mtype='seg'>a</mrk>", "<ph>
     before = "<xliff><trans-unit><source>a</source><seg-source>"
     _add("c.xlf", before, unit, "</seg-source></trans-unit></xliff>")
 
+for unit in ('"a#n": "a b", ', '"a": "a {{b}} c", ', '"a#n_other": "{{count}} a", ', '"": "", ', '"a": {"b": "A"}, '):
+    _add("a.json", '{"a": "A b", ', unit, '"z": "a"}')
+for unit in ("[", '{"a":', '"', "1,", '{"a": "' + "\\\\"):
+    _add("b.json", '{"a": "A b", "b":', unit, "}")
+for unit in ('"a#n": "a {n, plural, one {b} other {c}}", ', '"a#n": "\\u00e9 a", '):
+    _add("a.arb", '{"@@locale": "en", ', unit, '"z": "a"}')
+for unit in (
+    "  a#n: a b\n",
+    "  a: >\n    a b\n",
+    '  a: "b\n    c"\n',
+    "  - a\n",
+    "  # a\n",
+    "  a: a\n    b\n",
+    "  b:\n   one: a\n",
+):
+    _add("a.yaml", "en:\n", unit, "  z: a\n")
+for unit in (
+    " ",
+    "- ",
+    "a ",
+    "a: ",
+    "'",
+    '"',
+    "\n",
+    "&a ",
+    "!a ",
+    "[",
+    "[a, ",
+    "a#",
+    "a:",
+    "\n    ",
+    "\n\n    b",
+    "''",
+    "\t",
+):
+    _add("b.yaml", "en:\n  a: ", unit, "\n")
+    _add("c.yaml", "en:\n  ", unit, "\n")
+for unit in (
+    "<string name='a#n'>a b</string>",
+    "<string name='a'>a<b>c</b></string>",
+    "<plurals name='a#n'><item quantity='other'>%d a</item></plurals>",
+):
+    _add("a.xml", "<resources>", unit, "</resources>")
+for unit in ("a<b>c</b>", "a<b>", "&lt;", "<!-- -->", "<![CDATA[a]]>", '\\"', "<xliff:g>", "a "):
+    _add("b.xml", "<resources xmlns:xliff='x'><string name='a'>a", unit, "</string></resources>")
+_add("a.resx", "<root>", "<data name='a#n'><value>a b</value></data>", "</root>")
+for unit in ("<key>a#n</key><dict><key>other</key><string>%d a</string></dict>", "<key>a</key><dict>", "<key/>"):
+    _add("a.stringsdict", "<plist><dict>", unit, "</dict></plist>")
+for unit in ('"a#n" = "a b";\n', "/* a */", "/*", "//a\n", '"a" ', "a ", '"', "\\", ";"):
+    _add("a.strings", '"a" = "b";', unit, "\n")
+for unit in ("a#n = a b\n", "# a\n", "a\\\n", "\\", "\n", " ", "a", "{0}'", "\\u00e9", "\\:"):
+    _add("a.properties", "a = ", unit, "\nb = c\n")
+for unit in ("'a#n' => 'a b', ", "['a', ", "[", "'a' . ", "/*", "// a\n", "'a|b', ", "array(", "'", "a "):
+    _add("a.php", "<?php return ['z' => 'a', ", unit, "];")
+for unit in ("a#n = a b\n", "a = { $n ->\n [one] a\n *[other] b\n }\n", "# a\n", "a =\n b\n c\n", "\n", "a = { $b }\n"):
+    _add("a.ftl", "b = c\n", unit, "")
+for unit in (
+    "{",
+    "}",
+    "{ $n -> ",
+    "\n [a] b",
+    "{ $b } ",
+    '"',
+    "\n ",
+    "\n .a = b",
+    "{ $n ->\n [one] { $n }\n *[other] a\n }",
+    " ",
+):
+    _add("b.ftl", "a = a ", unit, "\n")
+
 
 def _archive(name: str, base: Callable[[], bytes], member: str, before: str, unit: str, after: str) -> None:
     def build(count: int) -> bytes:

@@ -49,7 +49,9 @@ _HTML = DocumentFormat("text/html", f"{_READER}html_document:read_html")
 _XLIFF = DocumentFormat("application/xliff+xml", f"{_READER}xml.xliff:read_xliff", is_bilingual=True)
 _ASS = DocumentFormat("text/x-ssa", f"{_READER}text.subtitles:read_ass")
 _OPEN = "application/vnd.oasis.opendocument."
+_YAML = DocumentFormat("application/yaml", f"{_READER}strings.yaml_strings:read_yaml")
 _PO = "text/x-gettext-translation"
+_STRINGS = f"{_READER}strings."
 
 
 def _archive(media_type: str, reader: str) -> DocumentFormat:
@@ -57,41 +59,53 @@ def _archive(media_type: str, reader: str) -> DocumentFormat:
 
 
 FORMATS = {
+    ".arb": DocumentFormat("application/json", f"{_STRINGS}json_strings:read_arb"),
     ".ass": _ASS,
     ".docx": _archive(f"{_OFFICE}wordprocessingml.document", "ooxml:read_docx"),
     ".epub": DocumentFormat("application/epub+zip", f"{_READER}epub:read_epub", MAX_BYTES, is_archive=True),
+    ".ftl": DocumentFormat("text/x-fluent", f"{_STRINGS}fluent:read_ftl"),
     ".htm": _HTML,
     ".html": _HTML,
     ".ipynb": DocumentFormat("application/x-ipynb+json", f"{_READER}notebook:read_ipynb"),
+    ".json": DocumentFormat("application/json", f"{_STRINGS}json_strings:read_json"),
     ".md": DocumentFormat("text/markdown", f"{_READER}markdown.document:read_md", 1 << 20),  # parsing is slow
     ".mdx": DocumentFormat("text/mdx", f"{_READER}markdown.document:read_mdx", 1 << 20),
     ".mqxliff": _XLIFF,
     ".odp": _archive(f"{_OPEN}presentation", "odt:read_odp"),
     ".ods": _archive(f"{_OPEN}spreadsheet", "odt:read_ods"),
     ".odt": _archive(f"{_OPEN}text", "odt:read_odt"),
+    ".php": DocumentFormat("application/x-php", f"{_STRINGS}assignments:read_php"),
     ".po": DocumentFormat(_PO, f"{_READER}text.po:read_po", is_bilingual=True),
+    ".pot": DocumentFormat(_PO, f"{_READER}text.po:read_po", is_bilingual=True),
     ".pptx": _archive(f"{_OFFICE}presentationml.presentation", "ooxml:read_pptx"),
+    ".properties": DocumentFormat("text/x-java-properties", f"{_STRINGS}assignments:read_properties"),
+    ".resx": DocumentFormat("text/microsoft-resx", f"{_STRINGS}xml_strings:read_resx"),
     ".sdlxliff": _XLIFF,
     ".srt": DocumentFormat("application/x-subrip", f"{_READER}text.subtitles:read_srt"),
     ".ssa": _ASS,
+    ".strings": DocumentFormat("text/x-apple-strings", f"{_STRINGS}assignments:read_apple"),
+    ".stringsdict": DocumentFormat("application/x-plist", f"{_STRINGS}xml_strings:read_stringsdict"),
     ".tmx": DocumentFormat("application/x-tmx+xml", f"{_READER}xml.tmx:read_tmx", is_bilingual=True),
+    ".ts": DocumentFormat("text/vnd.trolltech.linguist", f"{_STRINGS}qt_ts:read_ts", is_bilingual=True),
     ".txt": DocumentFormat("text/plain", f"{_READER}text.text_file:read_txt"),
     ".vtt": DocumentFormat("text/vtt", f"{_READER}text.subtitles:read_vtt"),
+    ".xcstrings": DocumentFormat("application/json", f"{_STRINGS}xcstrings:read_xcstrings", is_bilingual=True),
     ".xlf": _XLIFF,
     ".xliff": _XLIFF,
     ".xlsx": _archive(f"{_OFFICE}spreadsheetml.sheet", "ooxml:read_xlsx"),
+    ".xml": DocumentFormat("application/xml", f"{_STRINGS}xml_strings:read_android"),
+    ".yaml": _YAML,
+    ".yml": _YAML,
 }
 """The formats of this package by suffix."""
 
 _CONVERSIONS = {
     "convert it to .po or .xliff, or write its texts to a .txt file, one per line": (
-        "arb ftl ini js json json5 jsonc jsonl jsx php plist properties rc resjson resx strings stringsdict toml ts "
-        "tsx vue xcstrings xml yaml yml"
+        "ini js json5 jsonc jsonl jsx plist rc resjson toml tsx vue"
     ),
     "convert it to .srt": "dfxp lrc sbv smi stl sub ttml usf",
     "add --as xliff": "mxliff",
     "export it as .xliff": "ttx txlf txml wsxz xlz xcloc",
-    "make a .po file of it with msginit": "pot",
     "make a .po file of it with msgunfmt": "gmo mo",
     "convert it to .html or .md": "adoc asciidoc creole org rst tex textile wiki",
     "convert it to .docx with LibreOffice": "doc dot fodt pages rtf wpd wps",
@@ -117,7 +131,7 @@ _CONVERSION = {f".{name}": fix for fix, names in _CONVERSIONS.items() for name i
 def check_output_suffix(output: Path, source: Path | str, suffix: str) -> None:
     """Raise `ConfigError` for an output named as another format than the input's; `suffix` is empty for plain text."""
     ending = output.suffix.lower()
-    if suffix and ending not in {suffix, Path(source).suffix.lower()}:
+    if suffix and ending not in {suffix, Path(source).suffix.lower(), ".po" if suffix == ".pot" else suffix}:
         raise ConfigError(f"the output must end in {suffix} as the input does, got {output.name}; rename it")
     if not suffix and ending in FORMATS and FORMATS[ending].is_archive:
         raise ConfigError(f"the output is plain text and must not end in {ending}, got {output.name}; rename it")

@@ -37,6 +37,8 @@ _OTHERS = (
     "sn snd so ss st sv tk tr ts tt vi "
 )
 """Codes of languages that are also the endings of code or data: ``.ts``, ``.cs``, ``.pl``."""
+_SHARED = {".ts": re.compile(rb"<TS\b")}
+"""Endings of documents that other files have as well, TypeScript and texts in Tsonga, and how a document starts."""
 _AS_TEXT = ", or add --as text: each line is translated with its syntax"
 _ENDING = re.compile(r"\.[\w+-]{1,16}")
 _SAMPLED = 1 << 16
@@ -90,7 +92,8 @@ def parse_format(name: str | None, path: str, option: str = "--as") -> AsFormat:
     """Return the format of an input, from the value of ``--as``, or of another `option`, or the ending of its name."""
     if name is None:
         suffix = Path(path).suffix.lower()
-        return AsFormat(suffix if has_layout(suffix) else "", is_given=False)
+        is_other = suffix in _SHARED and Path(path).is_file() and not _SHARED[suffix].search(_first_bytes(path))
+        return AsFormat(suffix if has_layout(suffix) and not is_other else "", is_given=False)
     suffix = f".{name.lower().removeprefix('.')}"
     if suffix in {".text", ".txt"}:
         return AsFormat("", is_given=True)

@@ -8,13 +8,21 @@ edited in place, because the library `polib` wraps all lines again when it write
 import functools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polib
 
 from dragoman.documents.document import DeclaredLanguages, Document, changed_segments, parse_declared_code, target_tag
 from dragoman.documents.inline_markup import InlineText
 from dragoman.documents.limits import DocumentLimits
+from dragoman.documents.strings.plurals import (
+    OTHER_NUMBER,
+    find_count,
+    gettext_forms,
+    parse_plural_rule,
+    restore_count,
+    swap_count,
+)
 from dragoman.documents.text.simple_tags import parse_tags, render_tags
 from dragoman.documents.text.text_file import LINE, TextEdits, TextFile, decode_file
 from dragoman.documents.translation_marks import EarlierTranslation, UnreviewedCount, find_mark
@@ -28,7 +36,9 @@ _COMMENT_TYPES = (".", ":", ",", "|", "=")  # of a message; "~" is an obsolete m
 _MORE = re.compile(r'\s*(".*")\s*$')
 _QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"')  # possessive: no memory per character
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-_PLURALS = re.compile(r"nplurals\s*=\s*(\d+)")
+_PLURALS = re.compile(r"nplurals\s*=\s*(\d+)(?:\s*;\s*plural\s*=([^;\n]*))?")
+_PLURAL_LINE = re.compile(r"^Plural-Forms:.*$", re.MULTILINE)
+_FUZZY_LINE = re.compile(r"#,\s*fuzzy\s*?(?:\r\n|\r|\n)")
 _LANGUAGE = re.compile(r"^Language:.*$", re.MULTILINE)
 _CHARSET = re.compile(r"^(Content-Type:.*?charset=)(.*)$", re.MULTILINE | re.IGNORECASE)
 _BREAK = re.compile(r"(\n|\t+| {2,})")  # line ends, and the columns of help texts
@@ -86,9 +96,10 @@ class _Entry:
         return EarlierTranslation("\0".join(self.sources), forms, self.mark[2] if self.mark else "", not self.is_fuzzy)
 
     def forms(self, plurals: int) -> list[int]:
-        """Return the numbers of its forms: those in the file, and as many as the header declares."""
+        """Return the numbers of its forms: as many as the header declares, and others in the file that have text."""
         count = plurals or len(self.strings) or 2
-        return sorted({*range(count if "msgid_plural" in self.texts else 1), *self.strings})
+        written = {form for form in self.strings if not plurals or self.form_text(form)}
+        return sorted({*range(count if "msgid_plural" in self.texts else 1), *written})
 
     @property
     def has_translation(self) -> bool:
@@ -119,12 +130,11 @@ class _Messages:
         header = self._header.texts.get("msgstr", "") if self._header else ""
         plurals = _PLURALS.search(header)
         self._plurals = min(int(plurals[1][:3]), _MAX_PLURALS) if plurals else 0
-        messages = [entry for entry in entries if entry.is_message]
-        self._entries = [entry for entry in messages if any(self._is_new(entry))]
-        self._texts = [[_lines_of(text, limits) for text in entry.sources] for entry in self._entries]
-        self.segments = tuple(
-            part.tagged for texts in self._texts for text in texts for part in text if isinstance(part, InlineText)
-        )
+        self._rule = parse_plural_rule(self._plurals, (plurals[2] or "").strip()) if plurals and self._plurals else None
+        self._plural_line = ""  # of the header, if it has no rule
+        self._is_selected = False
+        self._messages = messages = [entry for entry in entries if entry.is_message]
+        self._prepare(limits)
         stated = _LANGUAGE.search(header)
         target = parse_declared_code(stated[0].partition(":")[2]) if stated else ""
         pending = {id(entry) for entry in self._entries}
@@ -134,6 +144,48 @@ class _Messages:
         for entry in messages:
             self.unreviewed.add(entry.earlier(self._plurals), again=again)
 
+    def select(self, language: str) -> None:
+        """Make the segments of plural forms for a target language; its rule is used if the header has none."""
+        if self._rule is None:
+            if (named := gettext_forms(language)) is None:
+                return
+            self._plural_line, self._rule = f"Plural-Forms: {named[0]}", named[1]
+            self._plurals = len(self._rule.numbers) if self._header else 0
+        self._is_selected = True
+        self._prepare(DocumentLimits(self.name))
+
+    def _prepare(self, limits: DocumentLimits) -> None:
+        self._entries = [entry for entry in self._messages if any(self._is_new(entry))]
+        self._texts = [
+            [_lines_of(text, limits, *rest) for _, text, *rest in self._forms(entry)] for entry in self._entries
+        ]
+        found = [
+            (part.tagged, "\x04".join(filter(None, (entry.texts.get("msgctxt"), entry.texts["msgid"]))))
+            for entry, texts in zip(self._entries, self._texts, strict=True)
+            for text in texts
+            for part in text
+            if isinstance(part, _Line)
+        ]
+        self.segments = tuple(tagged for tagged, _ in found)
+        self.keys = tuple(key for _, key in found)
+        """The context and the source of each segment's message, as in compiled catalogs."""
+
+    def _forms(self, entry: _Entry) -> list[tuple[int, str, int | None]]:
+        """Return what is translated of a message: the number of a form, its source, and a number that takes it.
+
+        Before `select` these are the singular and the plural.
+        """
+        if len(entry.sources) == 1 or self._rule is None or not self._is_selected:
+            return [(form, text, None) for form, text in enumerate(entry.sources)]
+        singular, plural = entry.sources
+        one = singular if self._rule.is_one_unique or find_count(singular) or not find_count(plural) else plural
+        return [
+            (form, one if number == 1 else plural, number)
+            for form, new in zip(entry.forms(self._plurals), self._is_new(entry), strict=True)
+            if new
+            for number in [self._rule.numbers.get(str(form), OTHER_NUMBER)]
+        ]
+
     def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
         if not any(changed_segments(self.segments, translated)):
             return self._data
@@ -142,10 +194,12 @@ class _Messages:
         if self._header:
             self._write_header(edits, language)
         for entry, texts in zip(self._entries, self._texts, strict=True):
-            lines = [[(part, *next(new)) if isinstance(part, InlineText) else part for part in text] for text in texts]
+            lines = [[(part, *next(new)) if isinstance(part, _Line) else part for part in text] for text in texts]
             found = [part for text in lines for part in text if not isinstance(part, str)]
-            if found and all(old is not translation for _, old, translation in found):
-                self._write_entry(edits, entry, ["".join(map(_written, text)) for text in lines])
+            done = [[_written(part) for part in text] for text in lines]
+            is_whole = found and all(old is not translation for _, old, translation in found)
+            if is_whole and not any(part is None for text in done for part in text):
+                self._write_entry(edits, entry, ["".join(filter(None, text)) for text in done])
         return self._file.encoded(edits.joined())
 
     def _is_new(self, entry: _Entry) -> list[bool]:
@@ -162,6 +216,11 @@ class _Messages:
             text = f"{text}{line}\n"
         elif stated[0].partition(":")[2].strip() != named:
             text = text[: stated.start()] + line + text[stated.end() :]
+        if self._plural_line:
+            text, count = _PLURAL_LINE.subn(lambda _: self._plural_line, text)
+            text = text if count else f"{text}{self._plural_line}\n"
+            if self._header.flags is not None and (flags := _FUZZY_LINE.match(self._file.text, self._header.flags)):
+                edits.replace(*flags.span(), "")  # that of a template: programs ignore a header with it
         text = _CHARSET.sub(r"\g<1>UTF-8", text) if not _is_utf8(text) else text  # msginit writes that of the locale
         if text != self._header.texts["msgstr"]:
             edits.replace(*self._header.strings[0], self._keyword("msgstr", text))
@@ -169,11 +228,13 @@ class _Messages:
     def _write_entry(self, edits: TextEdits, entry: _Entry, written: Sequence[str]) -> None:
         numbers, is_new = entry.forms(self._plurals), self._is_new(entry)
         count = self._plurals or len(numbers)
+        made = {form: text for (form, *_), text in zip(self._forms(entry), written, strict=True)}
+        by_form = self._is_selected and self._rule is not None and len(entry.sources) > 1
         lines, forms = [], []
         for form, new in zip(numbers, is_new, strict=True):
             if new:
-                forms.append(written[0] if form == 0 and count > 1 else written[-1])
-                lines.append(self._keyword("msgstr" if len(written) == 1 else f"msgstr[{form}]", forms[-1]))
+                forms.append(made[form] if by_form else written[0] if form == 0 and count > 1 else written[-1])
+                lines.append(self._keyword("msgstr" if len(entry.sources) == 1 else f"msgstr[{form}]", forms[-1]))
             else:
                 forms.append(entry.form_text(form))
                 raw = self._file.text[slice(*entry.strings[form])]
@@ -223,22 +284,42 @@ def _octal(control: re.Match[str]) -> str:
     return f"\\{ord(control[0]):03o}"
 
 
-def _lines_of(text: str, limits: DocumentLimits) -> list[InlineText | str]:
+@dataclass(frozen=True)
+class _Line:
+    """A line of a text; a `number` may stand for the placeholder `count` in it."""
+
+    inline: InlineText
+    tagged: TaggedText
+    number: str = ""
+    count: str = ""
+
+
+def _lines_of(text: str, limits: DocumentLimits, number: int | None = None) -> list[_Line | str]:
     """Split a message at line ends and columns, which programs rely on, into translatable texts and other strings."""
-    parts: list[InlineText | str] = []
-    for line in _BREAK.split(text):
+    shown, swapped = swap_count(text, number)
+    parts: list[_Line | str] = []
+    for line in _BREAK.split(shown):
         limits.check_paragraph(len(line))
         inline = parse_tags(line, _TAG, limits) if has_letters(line) else None
+        place = inline.tagged.text.find(swapped[0]) if swapped and inline is not None else -1
         if inline is not None and inline.tagged.has_words:
             limits.add(inline.tagged)
-            parts.append(inline)
+            if swapped and place >= 0:
+                kept = tuple(sorted({*inline.tagged.kept, (place, place + len(swapped[0]))}))
+                parts.append(_Line(inline, replace(inline.tagged, kept=kept), *swapped))
+            else:
+                parts.append(_Line(inline, inline.tagged))
         else:
-            parts.append(line)
+            parts.append(line.replace(*swapped) if swapped else line)
     return parts
 
 
-def _written(part: tuple[InlineText, TaggedText, TaggedText] | str) -> str:
-    return part if isinstance(part, str) else render_tags(part[0].tree(part[2]))
+def _written(part: tuple[_Line, TaggedText, TaggedText] | str) -> str | None:
+    """Return a part of a translation; None if a number that stands for a placeholder is not once in it."""
+    if isinstance(part, str):
+        return part
+    line, _, translated = part
+    return restore_count(render_tags(line.inline.tree(translated)), line.number, line.count)
 
 
 def _entries(name: str, text: str) -> Iterator[_Entry]:

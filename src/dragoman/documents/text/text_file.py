@@ -31,27 +31,56 @@ class TextFile:
 
     text: str
     has_bom: bool
+    encoding: str = "utf-8"
 
     def encoded(self, text: str) -> bytes:
         """Encode another text as the content of this file."""
-        return ((_BOM if self.has_bom else "") + text).encode("utf-8", "replace")
+        return ((_BOM if self.has_bom else "") + text).encode(self.encoding, "replace")
 
 
-def decode_file(name: str, data: bytes, limits: DocumentLimits, *, lines: int = 100_000) -> TextFile:
-    """Decode a file; raise `DataError` if it is not UTF-8, is not text, or has too many lines."""
+def decode_file(
+    name: str, data: bytes, limits: DocumentLimits, *, lines: int = 100_000, encodings: tuple[str, ...] = ("utf-8",)
+) -> TextFile:
+    """Decode a file; raise `DataError` if it is not UTF-8, is not text, or has too many lines.
+
+    The `encodings` are tried in order; UTF-16 is one only with a byte-order mark.
+    """
     for mark, encoding in _OTHER_ENCODINGS.items():
         if data.startswith(mark):
+            if encoding in encodings:
+                codec = "utf-16-le" if mark[0] == 0xFF else "utf-16-be"
+                return _checked(name, TextFile(_decoded(name, data[2:], codec), True, codec), limits, lines)
             raise DataError(f"{name} must be UTF-8, got {encoding}; convert it: iconv -f {encoding} -t UTF-8")
+    for codec in encodings[1:]:
+        if codec != "UTF-16" and not _is_valid(data, encodings[0]):
+            return _checked(name, TextFile(_decoded(name, data, codec), False, codec), limits, lines)
+    text = _decoded(name, data, encodings[0])
+    return _checked(name, TextFile(text.removeprefix(_BOM), text.startswith(_BOM)), limits, lines)
+
+
+def _is_valid(data: bytes, codec: str) -> bool:
     try:
-        text = data.decode("utf-8")
+        data.decode(codec)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _decoded(name: str, data: bytes, codec: str) -> str:
+    try:
+        return data.decode(codec)
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{name} must be UTF-8, got byte {data[error.start]:#04x} at {error.start:,}; save it as UTF-8"
+            f"{name} must be {codec.upper()}, got byte {data[error.start]:#04x} at {error.start:,}; save it as UTF-8"
         ) from None
+
+
+def _checked(name: str, file: TextFile, limits: DocumentLimits, lines: int) -> TextFile:
+    text = file.text
     if (place := text.find("\0")) >= 0:
         raise DataError(f"{name} has a zero byte at character {place:,}; check whether it is a binary file")
     limits.check("lines", text.count("\n") + text.count("\r"), lines)
-    return TextFile(text.removeprefix(_BOM), text.startswith(_BOM))
+    return file
 
 
 def one_line(text: str) -> str:
@@ -64,16 +93,20 @@ class TextEdits:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._changes: list[tuple[int, int, str]] = []
+        self._changes: list[tuple[int, int, int, str]] = []
 
     def replace(self, start: int, end: int, new: str) -> None:
-        """Replace ``text[start:end]``; ranges must not overlap."""
-        self._changes.append((start, end, new))
+        """Replace ``text[start:end]``; ranges must not overlap. Texts inserted at one position keep their order."""
+        self._changes.append((start, end, len(self._changes), new))
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self._changes)
 
     def joined(self) -> str:
         fragments: list[str] = []
         done = 0
-        for start, end, new in sorted(self._changes):
+        for start, end, _, new in sorted(self._changes):
             fragments += [self._text[done:start], new]
             done = end
         return "".join([*fragments, self._text[done:]])

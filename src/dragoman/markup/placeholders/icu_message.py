@@ -74,6 +74,34 @@ def parse_icu(text: str) -> IcuMessage | None:
     return IcuMessage(tuple(text for text, _ in texts), tuple(flag for _, flag in texts), tuple(fragments))
 
 
+def with_plural_forms(text: str, cardinal: tuple[str, ...], ordinal: tuple[str, ...]) -> str:
+    """Return a message whose plurals have the categories of another language, new ones as copies of ``other``.
+
+    Branches for numbers (``=0``) stay. A message that cannot be taken apart is returned unchanged.
+    """
+    nodes, end = _parse(text, 0, 0)
+    return text if nodes is None or end != len(text) else _with_forms(nodes, cardinal, ordinal)
+
+
+def _with_forms(nodes: _Nodes, cardinal: tuple[str, ...], ordinal: tuple[str, ...]) -> str:
+    parts: list[str] = []
+    for node in nodes:
+        if isinstance(node, str):
+            parts.append(node)
+            continue
+        branches = [(head, head[:-1].strip(), _with_forms(inner, cardinal, ordinal)) for head, inner in node.branches]
+        names = {name: (head, inner) for head, name, inner in branches}
+        wanted = ordinal if "selectordinal" in node.head else cardinal
+        if node.is_plural and "other" in names:
+            head, inner = names["other"]
+            new = [(head.replace("other", name), name, inner) for name in wanted if name not in names]
+            kept = [each for each in branches if each[1][0] == "=" or each[1] in wanted]
+            place = next(at for at, each in enumerate(kept) if each[1] == "other")
+            branches = [*kept[:place], *new, *kept[place:]]
+        parts += [node.head, *(f"{head}{inner}}}" for head, _, inner in branches), node.tail]
+    return "".join(parts)
+
+
 def _parse(text: str, at: int, depth: int) -> tuple[_Nodes | None, int]:
     """Return the text and choices from a position to the end of its branch, and the position of that end."""
     nodes: _Nodes = []

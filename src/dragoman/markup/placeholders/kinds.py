@@ -95,7 +95,7 @@ PLACEHOLDER_KINDS = (
     ),
     PlaceholderKind(
         "printf",
-        rf"%\({_NAME}\)[-+#0]{{0,4}}\d{{0,4}}(?:\.\d{{1,4}})?[a-zA-Z]"
+        rf"%#@{_NAME}@|%\({_NAME}\)[-+#0]{{0,4}}\d{{0,4}}(?:\.\d{{1,4}})?[a-zA-Z]"
         rf"|%<{_NAME}>[-+#0]{{0,4}}\d{{0,4}}(?:\.\d{{1,4}})?[a-zA-Z]"
         rf"|%\d{{1,3}}\$[-+#0']{{0,4}}\d{{0,4}}(?:\.\d{{1,4}})?{_LENGTH}[diouxXeEfFgGcCsSaAp@]"
         r"|(?<![\w%])%-?[YmdHMSyIpBbjZz](?:[-/:. T,]{0,2}%-?[YmdHMSyIpBbjZz]){1,8}(?!\w)"
@@ -111,6 +111,7 @@ PLACEHOLDER_KINDS = (
             "%ld",
             "%lld",
             "%@",
+            "%#@name@",
             "%1$s",
             "%(name)s",
             "%<name>s",

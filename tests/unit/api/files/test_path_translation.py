@@ -62,7 +62,7 @@ def test_an_output_with_the_name_of_another_format_is_refused(
     assert not (tmp_path / output).exists()
 
 
-@pytest.mark.parametrize("name", ["a.json", "a.php", "a.mxliff", "a.pdf", "a.sub", "table.csv"])
+@pytest.mark.parametrize("name", ["a.toml", "a.ini", "a.mxliff", "a.pdf", "a.sub", "table.csv"])
 def test_what_the_command_line_refuses_is_refused(name: str, tmp_path: Path, translator: Translator):
     source = tmp_path / name
     source.write_text("{1}{25}a\n" if name == "a.sub" else "a house,a house\nthe house,a house\n")

@@ -30,16 +30,12 @@ train.deu train.cs train.pl train.sv train.el train.pt train.ts train.sh news.20
 """.split()  # noqa: SIM905 -- one name per word
 REFUSED = {  # ending: content, and the way that the message names
     "mxliff": ('<xliff version="1.2"></xliff>', "add --as xliff"),
-    "pot": ('msgid "Open"\nmsgstr ""\n', "make a .po file of it with msginit"),
-    "xcstrings": ('{"sourceLanguage": "en"}', "convert it to .po or .xliff"),
-    "ts": ('<!DOCTYPE TS>\n<TS version="2.1">\n', "looks like XML; convert it to .po or .xliff"),
-    "php": ("<?php return ['open' => 'Open'];\n", "convert it to .po or .xliff"),
-    "ftl": ("open = Open { $file }\n", "convert it to .po or .xliff"),
+    "ts": ("export const a = {\n  open: 'Open',\n};\n", "looks like code; write its texts to a .txt file"),
     "js": ("export default {open: 'Open'};\n", "convert it to .po or .xliff"),
     "rst": ("Title\n=====\n\n.. note:: Text\n", "convert it to .html or .md"),
     **dict.fromkeys(("sub", "sbv", "lrc", "ttml"), ("[00:01.00]Hello\n", "convert it to .srt")),
     **dict.fromkeys(
-        ("json", "yaml", "yml", "properties", "strings", "xml", "resx", "toml", "arb"),
+        ("toml", "ini", "plist", "json5"),
         ('"open" = "Open";\n', "convert it to .po or .xliff, or write its texts to a .txt file, one per line, or add"),
     ),
     **dict.fromkeys(("tex", "adoc", "org", "wiki"), ("* Title\n", "convert it to .html or .md")),
@@ -53,7 +49,7 @@ REFUSED = {  # ending: content, and the way that the message names
     "zip": ("PK\x03\x04", "unpack it"),
     "html.gz": ("<p>Hello</p>", "unpack it with gunzip"),
     "html.de": ("<p>Hello</p>", "add --as html"),
-    "json.de": ('{"a": "b"}', "convert it to .po or .xliff"),
+    "json.de": ('{"a": "b"}', "add --as json"),
     # a language too, but the content is that of the format
     "cs": ("using System;\n\npublic class Program\n{\n    // Hello\n}\n", "looks like code"),
     "pl": ("#!/usr/bin/perl\nuse strict;\nmy $x = 1;\n", "looks like code"),
@@ -97,7 +93,7 @@ def test_every_other_ending_is_refused_with_a_way(tmp_path: Path, ending: str):
     with pytest.raises(ConfigError) as raised:
         check_text_file(str(path))
     message = str(raised.value)
-    assert "the input must be plain text (.txt, .en, no ending) or one of .ass, .docx, .epub, " in message
+    assert "the input must be plain text (.txt, .en, no ending) or one of .arb, .ass, .docx, " in message
     assert way in message
     is_binary = text.startswith(("PK", "%PDF", "{\\rtf"))
     assert ("--as text" in message, is_text_file(path)) == (not is_binary, False)

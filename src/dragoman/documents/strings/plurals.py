@@ -1,0 +1,115 @@
+"""Plural forms of languages, by CLDR and by gettext, and a number that takes each form."""
+
+from __future__ import annotations
+
+import functools
+import gettext
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from babel import Locale, UnknownLocaleError
+from babel.messages.plurals import get_plural
+
+CATEGORIES = ("zero", "one", "two", "few", "many", "other")
+"""Plural categories of CLDR, in the order of files."""
+
+_NUMBERS = (2, 1, *range(3, 201), 0)
+"""Numbers that are tried, so that a category is shown by a small one."""
+OTHER_NUMBER = 5  # number of a category that no integer has
+_COUNT = re.compile(
+    r"\{\{-?\s*count\b[^{}]*\}\}|%\{count\}|%(?:1\$)?l{0,2}[diu](?![a-z])|%L?n\b|\{ ?\$\w+ ?\}|%arg\b|:count\b|%count%"
+    r"|%\((?:count|n|num|number|total)\)[di]|\{(?:n|count|num|number|total|0)?\}"
+)
+"""Placeholders of the number that a plural depends on."""
+
+
+@dataclass(frozen=True)
+class PluralForms:
+    """The forms of a language by name, each with a number that takes it, and the form of each number."""
+
+    numbers: dict[str, int]
+    form_of: Callable[[int], str]
+
+    @property
+    def is_one_unique(self) -> bool:
+        """Whether only 1 takes the form of 1, so that this form may do without a number."""
+        return [number for number in _NUMBERS if self.form_of(number) == self.form_of(1)] == [1]
+
+
+def find_locale(language: str) -> Locale | None:
+    """Return the locale of a language code; None if CLDR has none."""
+    base = re.split(r"[-_]", language)
+    for code in ("_".join(base), base[0]):
+        try:
+            return Locale.parse(code)
+        except (ValueError, UnknownLocaleError, TypeError):
+            continue
+    return None
+
+
+@functools.cache
+def cldr_forms(language: str, *, ordinal: bool = False) -> PluralForms | None:
+    """Return the plural categories of a language; None if it is unknown."""
+    locale = find_locale(language)
+    if locale is None:
+        return None
+    rule = locale.ordinal_form if ordinal else locale.plural_form
+    names = [name for name in CATEGORIES if name in rule.tags or name == "other"]
+    return PluralForms({name: _number(name, rule) for name in names}, rule)
+
+
+@functools.cache
+def gettext_forms(language: str) -> tuple[str, PluralForms] | None:
+    """Return the value of ``Plural-Forms`` for a language, and its forms by number; None if it is unknown."""
+    locale = find_locale(language)
+    if locale is None:
+        return None
+    rule = get_plural(str(locale))
+    return f"nplurals={rule[0]}; plural={rule[1]};", parse_plural_rule(rule[0], rule[1])
+
+
+@functools.lru_cache(64)
+def parse_plural_rule(count: int, rule: str) -> PluralForms:
+    """Return the forms of a rule of gettext; a rule that cannot be read is that of English."""
+    try:
+        index = gettext.c2py(rule)
+        names = {number: str(index(number)) for number in _NUMBERS}
+    except (ValueError, ZeroDivisionError, RecursionError, OverflowError):
+        names = {number: "0" if number == 1 and count > 1 else "1" for number in _NUMBERS}
+    form_of = names.__getitem__
+    return PluralForms({str(form): _number(str(form), form_of) for form in range(count)}, form_of)
+
+
+def _number(name: str, form_of: Callable[[int], str]) -> int:
+    return next((number for number in _NUMBERS if form_of(number) == name), OTHER_NUMBER)
+
+
+def find_count(text: str) -> tuple[int, int] | None:
+    """Return the span of the only placeholder of a number in a text; None if there is none, or more than one."""
+    found = [match.span() for match in _COUNT.finditer(text)]
+    return found[0] if len(found) == 1 else None
+
+
+def swap_count(text: str, number: int | None) -> tuple[str, tuple[str, str] | None]:
+    """Return a text with a number in place of the placeholder of a count, and both; None if nothing is replaced."""
+    count = None if number is None else find_count(text)
+    if count is None or str(number) in text[: count[0]] + text[count[1] :]:
+        return text, None
+    return f"{text[: count[0]]}{number}{text[count[1] :]}", (str(number), text[slice(*count)])
+
+
+def restore_count(text: str, number: str, count: str) -> str | None:
+    """Return a translation with the placeholder in place of its number; None if the number is not once in it."""
+    if not number:
+        return text
+    found = [*re.finditer(rf"(?<!\d){number}(?!\d)", text)]
+    return text[: found[0].start()] + count + text[found[0].end() :] if len(found) == 1 else None
+
+
+def is_locale(code: str) -> bool:
+    """Whether a name is the code of a language of CLDR, such as ``en`` or ``pt_BR``."""
+    if not re.fullmatch(r"[a-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}", code):
+        return False
+    locale = find_locale(code)
+    return locale is not None and locale.language == re.split(r"[-_]", code)[0]

@@ -1,0 +1,107 @@
+"""What the scanner of a format finds: the strings of a file with their positions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dragoman.documents.document import DeclaredLanguages
+from dragoman.documents.limits import DocumentLimits
+from dragoman.documents.translation_marks import UnreviewedCount
+from dragoman.errors import DataError
+
+MAX_KEY = 2_000
+"""Maximum length of a key in characters: each string of a nested file has the names of all levels above it."""
+MAX_DEPTH = 40
+BETWEEN_FORMS = "\x1e"
+"""Separates the plural forms in the text of a string that has all of them."""
+_MAX_KEYS = 60_000  # of strings and plural forms
+
+
+class PluralForm(NamedTuple):
+    """A string that is one plural form of several."""
+
+    group: str
+    """Key of the message without its form."""
+    category: str
+    start: int
+    end: int
+    """Span of the whole member, the name of the category and the string."""
+    name: int
+    """Position of the name of the category."""
+    is_ordinal: bool = False
+
+
+class StringUnit(NamedTuple):
+    """A string: its key, the span of its notation, and its text."""
+
+    key: str
+    start: int
+    end: int
+    text: str
+    form: PluralForm | None = None
+    is_numerus: bool = False
+    """Whether the notation has all plural forms of the language, as gettext numbers them."""
+
+
+@dataclass
+class StringScan:
+    """The strings of a file, in order, and the span of the language that it declares."""
+
+    units: list[StringUnit]
+    language: tuple[int, int] | None = None
+    declared: tuple[DeclaredLanguages, ...] = ()
+    """Languages of a file with source texts and translations."""
+    unreviewed: UnreviewedCount = field(default_factory=UnreviewedCount)
+    """Translations that stay although they are not reviewed."""
+
+
+@dataclass
+class ScanInput:
+    """A file for a scanner; `keys` counts the keys so far."""
+
+    name: str
+    text: str
+    limits: DocumentLimits
+    keys: int = 0
+
+
+@dataclass(frozen=True)
+class StringFormat:
+    """How a format is read and written."""
+
+    scan: Callable[[ScanInput], StringScan]
+    encode: Callable[[str, str], str]
+    """Returns the notation of a text, given the notation that it replaces."""
+    separator: str = ""
+    """Text between two members, besides white space."""
+    encodings: tuple[str, ...] = ("utf-8",)
+    choices: re.Pattern[str] | None = None
+    """What separates the plural forms that are in one string, if any."""
+    keeps_braces: bool = False
+    """Whether braces in texts are syntax, so that a translation must have the same number of them."""
+    is_bilingual: bool = False
+    """Whether a string is written where its translation belongs, so that a copy of the source is one."""
+    makes_choices: bool = False
+    """Whether two forms in one string become those of the target language."""
+
+
+def fault(source: ScanInput, position: int, rule: str, fix: str) -> DataError:
+    """Return the error for a place that is not what a format requires."""
+    line = source.text.count("\n", 0, position) + 1
+    got = " ".join(source.text[position : position + 40].split())
+    return DataError(f"{source.name}:{line} must be {rule}, got {got!r}; {fix}")
+
+
+def join_key(parts: Sequence[str], source: ScanInput) -> str:
+    """Return the key of nested names; a full stop in a name is escaped."""
+    key = ".".join(parts)
+    if key.count(".") >= len(parts) or "\\" in key:
+        key = ".".join(part.replace("\\", "\\\\").replace(".", "\\.") for part in parts)
+    source.keys += 1
+    if len(key) > MAX_KEY or source.keys > _MAX_KEYS:
+        source.limits.check("characters in a key", len(key), MAX_KEY)
+        source.limits.check("texts", source.keys, _MAX_KEYS)
+    return key
