@@ -43,8 +43,8 @@ def _scan(source: ScanInput, *, again: bool) -> StringScan:
             if message.name == "message":
                 done += _add_message(source, scan, name, message, again=again)
     if scan.units:
-        declared = [parse_declared_code(root.attribute(each)) for each in ("sourcelanguage", "language")]
-        scan.declared = (DeclaredLanguages(*declared, done),)
+        codes = [parse_declared_code(root.attribute(each)) for each in ("sourcelanguage", "language")]
+        scan.declared = (DeclaredLanguages(codes[0], codes[1], done),)
     elif not done:
         raise DataError(f"{source.name} has no messages; check the file")
     return scan

@@ -33,8 +33,9 @@ class _Catalog:
         self._file = decode_file(name, data, limits)
         self._content = parse_json(name, self._file.text, limits)
         strings = self._content.get("strings")
-        is_valid = isinstance(strings, dict) and isinstance(self._content.get("sourceLanguage"), str)
-        if not is_valid or not all(isinstance(each, dict) for each in strings.values()):
+        entries = strings.values() if isinstance(strings, dict) else [None]
+        is_valid = isinstance(self._content.get("sourceLanguage"), str)
+        if not is_valid or not all(isinstance(each, dict) for each in entries):
             raise DataError(f"{name} must have sourceLanguage and strings, as catalogs of Xcode have; check the file")
         self._prepare(limits)
 
