@@ -63,6 +63,7 @@ SHORTLIST = "shortlist.safetensors"
 CONFIDENCE = "confidence.json"
 
 _SIDES = ("source", "target")
+_INT8_NOTE = "Its matrices were rounded to int8, with one scale per row. Scores above are those of the float32 model"
 _TOKENIZERS = (*TOKENIZER_FILES, *(f"{side}.{name}" for side in _SIDES for name in TOKENIZER_FILES))
 _MAX_BYTES = {
     MANIFEST: 1 << 16,
@@ -174,7 +175,7 @@ class Bundle:
         return stored
 
     def quantization(self) -> Quantization | None:
-        """The multipliers of an imported int8 model; those of inputs only if it was trained since."""
+        """The multipliers of an int8 model; those of inputs only if it was trained since."""
         if QUANTIZATION not in self.manifest["files"]:
             return None
         return Quantization.from_bytes(self._verified(QUANTIZATION), read_shapes(self.folder / WEIGHTS))
@@ -303,6 +304,24 @@ def write_bundle(
         if shortlist is not None:
             (draft / SHORTLIST).write_bytes(shortlist.to_bytes())
     return Bundle.open(folder, trusted=True)
+
+
+def quantize_bundle(bundle: Bundle, output: Path) -> Bundle:
+    """Write a copy with int8 matrices, one scale per row; a calibration is not kept, since scores change a little."""
+    if bundle.quantization() is not None:
+        raise BundleError(f"{bundle.path} is int8 already; name a float32 bundle")
+    weights = bundle.weights()
+    stored = Quantization.of(weights)
+    card = f"{bundle.card().rstrip()}\n\n{_INT8_NOTE}, {bundle.digest[:16]}.\n"
+    return write_bundle(
+        output,
+        bundle.config,
+        stored.rounded(weights),
+        bundle.tokenizers(),
+        card,
+        quantization=stored,
+        shortlist=bundle.shortlist(),
+    )
 
 
 def write_calibration(bundle: Bundle, direction: str, calibration: Calibration) -> Bundle:

@@ -1,7 +1,7 @@
-"""Read, write and check safetensors files of weights: float32, and int8 matrices of imported int8 models.
+"""Read, write and check safetensors files of weights: float32, and int8 matrices of int8 models.
 
-Weights of an imported int8 model are integers divided by a multiplier, so that either can be computed from the other
-without loss. The file has the integers; bundles of earlier versions have the quotients.
+Weights of an int8 model are integers divided by a multiplier, so that either can be computed from the other without
+loss. The file has the integers; bundles of earlier versions have the quotients.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ Array = NDArray[np.float32]
 
 _WEIGHTS, _INPUTS = "weights/", "inputs/"
 _LEVELS = 127
+_LEAST_ROW = 1e-30  # largest number of a row; smaller ones would need a multiplier that is not finite
 _TOLERANCE = 1e-3  # of a step; rounding to float32 moves an integer up to 127 by less than 1e-5
 _FIX_INT8 = "import the model again"
 _INT8 = "I8"
@@ -75,6 +76,20 @@ class Quantization:
                 )
             if not (np.isfinite(multipliers) & (multipliers > 0)).all():
                 raise BundleError(f"the multipliers of {name} are not all positive and finite; {_FIX_INT8}")
+        return found
+
+    @classmethod
+    def of(cls, weights: Mapping[str, Array]) -> Self:
+        """The multipliers with which the largest number of each row of each matrix becomes 127."""
+        largest = {name: np.abs(array).max(1) for name, array in weights.items() if array.ndim == 2}
+        return cls({name: np.float32(_LEVELS) / np.maximum(each, _LEAST_ROW) for name, each in largest.items()}, {})
+
+    def rounded(self, weights: Mapping[str, Array]) -> dict[str, Array]:
+        """The weights, those with multipliers rounded to the nearest numbers that integers represent."""
+        found = dict(weights)
+        for name, multipliers in self.weights.items():
+            exact = np.rint(weights[name].astype(np.float64) * multipliers[:, np.newaxis])
+            found[name] = self.dequantized(name, exact.clip(-_LEVELS, _LEVELS).astype(np.int8))
         return found
 
     def for_weights(self, shapes: Mapping[str, tuple[int, ...]]) -> Self | None:

@@ -39,6 +39,7 @@ COMMANDS = {
     "export": "Export a bundle for CTranslate2 or ONNX Runtime.",
     "merge": "Merge a LoRA adapter into the weights of the bundle it was trained from.",
     "prune": "Copy a bundle without the tokens that some languages or text do not need.",
+    "quantize": "Copy a bundle with int8 weights: a quarter of the size.",
     "calibrate": "Fit the confidence of a model to a test set, and store it in the bundle.",
     "shortlist": "Copy a bundle and add a lexical shortlist, for an SSRU decoder.",
     "serve": "Serve models over HTTP: LibreTranslate and DeepL APIs, our own API, and a web page.",
@@ -54,7 +55,7 @@ COMMANDS = {
 _MODULES = {
     "import": "import_model",
     "mirror": "get",
-    **dict.fromkeys(("average", "merge", "prune", "shortlist"), "changed_bundles"),
+    **dict.fromkeys(("average", "merge", "prune", "quantize", "shortlist"), "changed_bundles"),
     **dict.fromkeys(("backtranslate", "distill"), "synthetic_corpora"),
 }
 """Modules of subcommands in `dragoman.cli.commands` that have another name than the command."""

@@ -1,4 +1,4 @@
-"""`dragoman average`, `merge`, `prune` and `shortlist`: write a changed copy of a model."""
+"""`dragoman average`, `merge`, `prune`, `quantize` and `shortlist`: write a changed copy of a model."""
 
 import shlex
 from pathlib import Path
@@ -107,6 +107,27 @@ def prune(
         f"{found.bytes[1] / 1e6:,.1f} of {found.bytes[0] / 1e6:,.1f} MB"
     )
     echo(f"bundle  {found.bundle.folder}")
+    print_next(f"dragoman translate {shlex.quote(str(output))}")
+
+
+def quantize(bundle: BundlePath, output: Output, force: Force = False, json: Json = False) -> None:
+    """Copy a bundle with int8 weights: a quarter of the size.
+
+    Translating uses int8 on ONNX Runtime by default, if the model has recurrent layers or an SSRU decoder.
+    """
+    with report_errors("start it again"):
+        check_bundle_folder(output, force=force)
+        from dragoman.bundle import Bundle
+        from dragoman.bundle.bundle import quantize_bundle
+
+        opened = Bundle.open(locate_bundle(bundle))
+        written = quantize_bundle(opened, output)
+    before, after = (sum(each["size"] for each in one.manifest["files"].values()) for one in (opened, written))
+    if json:
+        print_json({"folder": str(written.folder), "digest": written.digest, "bytes": [before, after]})
+        return
+    echo(f"{after / 1e6:,.1f} of {before / 1e6:,.1f} MB")
+    echo(f"bundle  {written.folder}")
     print_next(f"dragoman translate {shlex.quote(str(output))}")
 
 

@@ -12,7 +12,7 @@ from tests.unit.cli.tiny_translators import QUICK, tiny_bundle, typed
 
 WRITING = {
     *("align", "average", "check", "compare", "evaluate", "export", "import", "inspect", "merge", "score", "shortlist"),
-    *("backtranslate", "distill", "prune", "translate"),
+    *("backtranslate", "distill", "prune", "quantize", "translate"),
 }
 """Commands that write files and may replace them. `demo` and `train` continue or start elsewhere: they replace none."""
 ENGINE = ("--engine", "torch", "--threads", "1")
