@@ -63,7 +63,6 @@ SHORTLIST = "shortlist.safetensors"
 CONFIDENCE = "confidence.json"
 
 _SIDES = ("source", "target")
-_INT8_NOTE = "Its matrices were rounded to int8, with one scale per row. Scores above are those of the float32 model"
 _TOKENIZERS = (*TOKENIZER_FILES, *(f"{side}.{name}" for side in _SIDES for name in TOKENIZER_FILES))
 _MAX_BYTES = {
     MANIFEST: 1 << 16,
@@ -312,7 +311,9 @@ def quantize_bundle(bundle: Bundle, output: Path) -> Bundle:
         raise BundleError(f"{bundle.path} is int8 already; name a float32 bundle")
     weights = bundle.weights()
     stored = Quantization.of(weights)
-    card = f"{bundle.card().rstrip()}\n\n{_INT8_NOTE}, {bundle.digest[:16]}.\n"
+    title, found, sections = bundle.card().partition("\n## ")
+    note = f"Matrices are int8, with one scale per row, rounded from the float32 bundle {bundle.digest[:16]}."
+    card = f"{title.rstrip()}\n\n{note} Scores are those of that bundle.\n{found}{sections}"
     return write_bundle(
         output,
         bundle.config,
