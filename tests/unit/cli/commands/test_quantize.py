@@ -27,7 +27,9 @@ def test_rows_are_rounded_by_half_a_step_at_most():
     steps = np.abs(matrix).max(1) / 127
     steps[4] = 1e-30 / 127
     assert (np.abs(found["a"] - matrix) <= 0.501 * steps[:, None]).all()
-    assert Quantization.from_bytes(stored.to_bytes(), {"a": (50, 30), "b": (30,)}).stored_integers(found).keys() == {"a"}
+    assert Quantization.from_bytes(stored.to_bytes(), {"a": (50, 30), "b": (30,)}).stored_integers(found).keys() == {
+        "a"
+    }
 
 
 @pytest.mark.parametrize("kind", ["rnn", "ssru"])
