@@ -19,7 +19,6 @@ from dragoman.api.translation.batching import BatchStore, search_all
 from dragoman.api.translation.forced_decoding import ForcedDecoder
 from dragoman.api.translation.glossary_constraints import CheckedGlossaries
 from dragoman.api.translation.markup import translate_guarded
-from dragoman.api.translation.minimum_bayes_risk import rank_by_expected_chrf
 from dragoman.api.translation.options import (
     Cancellation,
     TranslateKeywords,
@@ -49,6 +48,7 @@ from dragoman.engines.select import open_engine
 from dragoman.environment import check_process
 from dragoman.errors import ConfigError
 from dragoman.evaluation.alignment.error_rate import Links
+from dragoman.evaluation.metrics.pairwise_chrf import rank_by_expected_chrf
 from dragoman.markup.placeholders.guarded_unit import guard_text
 from dragoman.progress import Progress
 from dragoman.search.decoding_protocol import SearchMonitor
@@ -393,8 +393,9 @@ class Translator(TextTranslator):
                 chunk.hypotheses = hypotheses or [Hypothesis([], float("-inf"), score=float("-inf"), is_finished=False)]
                 chunk.tree = None if trace is None else trace.trees.get(place, [])
                 if options.search.search == "mbr":
-                    texts = self.postprocessor.texts(chunk)
-                    chunk.hypotheses = rank_by_expected_chrf(chunk.hypotheses, texts, options.search.nbest)
+                    chunk.hypotheses.sort(key=lambda each: -each.log_prob)
+                    ranked = rank_by_expected_chrf(self.postprocessor.texts(chunk))
+                    chunk.hypotheses = [chunk.hypotheses[place] for place in ranked[: options.search.nbest]]
         self._forced.align_unknown(chunks, self.postprocessor.tokenizer.unk_id)
         if options.posterior:
             weigh_by_likelihoods(chunks, self._lexical)

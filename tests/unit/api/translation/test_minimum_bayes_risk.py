@@ -1,49 +1,26 @@
 """MBR decoding: the sample that agrees most with the others."""
 
 from collections.abc import Sequence
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sacrebleu.metrics.chrf import CHRF
 
-from dragoman.api.translation.minimum_bayes_risk import rank_by_expected_chrf
 from dragoman.api.translation.options import TranslateOptions
 from dragoman.config.search import MBR_TEMPERATURE, InferenceConfig, SearchSettings, candidate_search, search_for_model
 from dragoman.engines.ctranslate2.engine import CTranslate2Engine
 from dragoman.errors import ConfigError
-from dragoman.search.hypothesis import Hypothesis
 from tests.unit.api.test_translator_bundles import translator_of
 
 MBR = SearchSettings(search="mbr", candidates=6, seed=3, max_length=8)
 TEXTS = ["the house is small", "a house", "the small man"]
 
 
-def hypotheses(*log_probs: float) -> list[Hypothesis]:
-    return [Hypothesis([number], log_prob) for number, log_prob in enumerate(log_probs)]
-
-
 def chosen(texts: Sequence[str]) -> str:
     metric = CHRF()
     sums = [sum(metric.sentence_score(ours, [theirs]).score for theirs in texts) for ours in texts]
     return texts[max(range(len(texts)), key=lambda place: (round(sums[place], 6), -place))]
-
-
-def test_the_text_that_is_closest_to_the_others_is_first():
-    texts = ["a dog runs", "a dog ran", "it rains", "a dog runs fast"]
-    for order in permutations(texts):
-        found = [order[each.tokens[0]] for each in rank_by_expected_chrf(hypotheses(-1, -2, -3, -4), order, 4)]
-        assert found[0] == chosen(order)
-        assert found[-1] == "it rains"
-
-
-def test_a_text_counts_as_often_as_it_was_drawn_and_is_returned_once():
-    found = rank_by_expected_chrf(hypotheses(-1, -5, -2, -3), ["it rains", "a dog", "a cat", "it rains"], 4)
-    assert found[0].tokens == [0]
-    assert sorted(each.tokens for each in found) == [[0], [1], [2]]
-    found = rank_by_expected_chrf(hypotheses(-3, -5, -2, -1), ["it rains", "a dog", "a cat", "it rains"], 1)
-    assert [each.tokens for each in found] == [[3]], "of one text, the most likely"
 
 
 def test_a_translation_is_the_best_of_the_samples(tmp_path: Path):
