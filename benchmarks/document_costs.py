@@ -13,7 +13,10 @@ from typing import Any
 
 from benchmarks.reporting import RESULTS, heading, parser, table, write
 
-SUFFIXES = ("txt", "md", "html", "srt", "po", "xlf", "tmx", "docx", "pptx", "odt")
+SUFFIXES = (
+    *("txt", "md", "html", "srt", "po", "xlf", "tmx", "docx", "pptx", "odt"),
+    *("xlsx", "ods", "odp", "epub", "ipynb", "mdx", "vtt", "ass", "sdlxliff"),
+)
 LIMIT_SECONDS, LIMIT_MEMORY = 2.0, 200 << 20
 
 

@@ -37,12 +37,12 @@ def status(name: str) -> int:
 def shapes(suffix: str, every: int = 1) -> Iterator[tuple[str, str, Build]]:
     """Yield a description, a file name and a builder for each shape of a format."""
     prefix = {"srt": CUE, "po": 'msgid "', "html": "<p>", "htm": "<p>"}.get(suffix, "")
-    if suffix in ("txt", "srt", "po", "md", "html", "htm"):
+    if suffix in ("txt", "srt", "po", "md", "mdx", "html", "htm"):
         for unit in TEXTS[len(suffix) :: every]:
             yield f"{suffix}: {unit!r}", f"a.{suffix}", _of_text(suffix, prefix, unit)
     for name, (file, build) in DOCUMENTS.items():
         if file.endswith(f".{suffix}"):
-            yield name, file, _of_size(build, is_archive=suffix in ("docx", "pptx", "odt"))
+            yield name, file, _of_size(build, is_archive=FORMATS[f".{suffix}"].is_archive)
 
 
 def _of_text(suffix: str, prefix: str, unit: str) -> Build:

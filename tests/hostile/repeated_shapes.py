@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tests.unit.documents.office.test_odt import odt_of
 from tests.unit.documents.office_files import deck, report
+from tests.unit.documents.samples import SAMPLES
 from tests.unit.documents.uppercase_translation import members, packed
 
 TEXTS = (
@@ -281,3 +282,67 @@ for unit in (
     "  ",
 ):
     _odt("b.odt", "<text:p>a", unit, "</text:p>")
+
+
+def _member(name: str, before: str, unit: str, after: str) -> None:
+    """Add a shape of a member of a sample archive."""
+    file, _, member = name.partition(" ")
+    _archive(file, lambda: SAMPLES[file.partition(".")[2]][0], member, before, unit, after)
+
+
+STRINGS, SHEET = "a.xlsx xl/sharedStrings.xml", "b.xlsx xl/worksheets/sheet1.xml"
+MAIN = "xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main'"
+for unit in ("<si><t>a</t></si>", "<si><r><t>a</t></r></si>", "<si/>", "<a/>"):
+    _member(STRINGS, f"<sst {MAIN}>", unit, "</sst>")
+for unit in ("<r><t>a</t></r>", "<r><rPr><b/></rPr><t>a</t></r><r><t>b</t></r>", "<t>a\n</t>", "<rPh/>"):
+    _member(f"c{STRINGS[1:]}", f"<sst {MAIN}><si>", unit, "</si></sst>")
+for unit in ("<f>A1</f>", '<f>"a"</f>', "<f ", "<f>", "<filter ", "<is><t>a</t></is>", '<filter val="a#n"/>'):
+    _member(SHEET, f"<worksheet {MAIN}>", unit, "</worksheet>" if unit[-1] == ">" and unit != "<f>" else "")
+SPACES = " ".join(
+    f"xmlns:{name}='urn:oasis:names:tc:opendocument:xmlns:{name}:1.0'" for name in ("office", "text", "table")
+)
+CELL = "<table:table-cell office:value-type='string'><text:p>a</text:p></table:table-cell>"
+for suffix in ("ods", "odp"):
+    for unit in (CELL, "<table:table-cell table:formula='\"a#n\"'/>", "<text:p>a</text:p>", "<table:table-row/>"):
+        _member(f"a.{suffix} content.xml", f"<x {SPACES}>", unit, "<text:p>a</text:p></x>")
+for unit in ("<p>a</p>", "<br/>a", "<a id='x'/>a", "<i>a</i> ", "<td>a", "&amp;", "a "):
+    _member("a.epub OEBPS/text/a.xhtml", "<html><body><p>", unit, "</p></body></html>")
+for unit in ("<text>a</text>", "<a/>"):
+    _member("b.epub OEBPS/toc.ncx", "<ncx>", unit, "</ncx>")
+NOTEBOOK = '{"nbformat": 4, "cells": ['
+CODE = '{"cell_type": "code", "source": "a"}'
+for unit in ('{"cell_type": "markdown", "source": "# a *b*"},', f"{CODE},", "[],", "{},", "1.5,", '"a",', '["a"],'):
+    _add("a.ipynb", NOTEBOOK, unit, f"{CODE}]}}")
+for unit in ('"a\\n",', '"",', '"*a* ",', '"- a\\n",'):
+    _add("b.ipynb", f'{NOTEBOOK}{{"cell_type": "markdown", "source": [', unit, '"a"]}]}')
+VTT_CUE = "00:01.000 --> 00:02.000\n"
+for unit in (
+    f"{VTT_CUE}a\n\n",
+    f"{VTT_CUE}a b,\n\n",
+    VTT_CUE,
+    f"{VTT_CUE}<v a>b\n<v c>d\n\n",
+    "NOTE a\n\n",
+    "<c>",
+    "&amp;",
+):
+    _add("a.vtt", f"WEBVTT\n\n{VTT_CUE}", unit, "a\n")
+ASS_HEAD = "[Events]\nFormat: Start, Text\nDialogue: 0,"
+for unit in ("a\nDialogue: 0,", "a,\nDialogue: 0,", "a\\N", "{\\i1}a", "\\h", "{", "a\nFormat: a, b, Text\n"):
+    _add("a.ass", ASS_HEAD, unit, "a\n")
+SENTENCE = "<mrk mtype='seg' mid='#n'>a</mrk>"
+for unit in (SENTENCE, "<x/>"):
+    body = f"<xliff><trans-unit><source>a</source><seg-source>{SENTENCE.replace('#n', '0')}"
+    _add("a.sdlxliff", body, unit, "</seg-source></trans-unit></xliff>")
+_add(
+    "b.sdlxliff",
+    "<xliff><trans-unit><source>a</source><seg-defs>",
+    "<seg id='#n'/>",
+    "</seg-defs></trans-unit></xliff>",
+)
+UNIT = (
+    f"<trans-unit><source>a</source><seg-source>{SENTENCE}</seg-source><seg-defs><seg id='#n'/></seg-defs></trans-unit>"
+)
+_add("c.sdlxliff", "<xliff>", UNIT, "</xliff>")
+for unit in ("{a", "{", "<A b={c}>", "<A", "import a\n", "{a}\n", "<A>\n", "</A>", "{{a}", "<A b={\n"):
+    _add("a.mdx", "a ", unit, "\n\na\n")
+    _add("b.mdx", "", unit, "\n\na\n")

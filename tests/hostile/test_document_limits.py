@@ -16,13 +16,17 @@ from tests.hostile.document_costs import SAMPLE
 from tests.unit.documents.office_files import deck, report
 from tests.unit.documents.uppercase_translation import members, packed, translated
 
+SUFFIXES = [
+    *("txt", "srt", "po", "md", "html", "tmx", "xlf", "docx", "pptx", "odt"),
+    *("xlsx", "ods", "odp", "epub", "ipynb", "mdx", "vtt", "ass", "sdlxliff"),
+]
 SECONDS = 2.0
 MEMORY = 200 << 20
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is measured on Linux")
-@pytest.mark.parametrize("suffix", ["txt", "srt", "po", "md", "html", "tmx", "xlf", "docx", "pptx", "odt"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_the_largest_documents_take_little_time_and_memory(suffix: str):
     command = [sys.executable, "-m", "tests.hostile.document_costs", suffix, str(SAMPLE)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
