@@ -20,6 +20,7 @@ from dragoman.documents.text.simple_tags import parse_tags, render_tags
 from dragoman.documents.text.text_file import LINE, TextEdits, balanced_breaks, decode_file, one_line
 from dragoman.errors import DataError
 from dragoman.markup.tagged_text import TaggedText
+from dragoman.reporting.number_format import format_count
 
 _MAX_TAGS = 100_000
 _MAX_CUES = 4  # of one sentence
@@ -35,6 +36,7 @@ _ASS_TAG = re.compile(r"\0|\{[^{}]*\}|\\h")
 _ASS_LINE = re.compile(r"((?:(?!\\[Nn]).)*)(\\[Nn]|$)")
 _UNTRANSLATABLE = re.compile(r"\\(?:p[1-9]|[kK][fo]?\d)")
 """Codes of a drawing, and of syllables that are sung: their times are those of the words of the song."""
+_KARAOKE = re.compile(r"^Dialogue:.*\\[kK][fo]?\d", re.MULTILINE)
 _SPEAKER = re.compile(r"(?:</?[A-Za-z][^<>]*>|\{\\[^{}]*\})*+\s*[-\u2010-\u2015]|<v[ .]")
 _DASH = re.compile(r"(?:\{\\[^{}]*\})*\s*(?:--?|[\u2010-\u2015])\s*")
 """Dash before a speaker's words, or two before the rest of a sentence; it is copied."""
@@ -88,6 +90,7 @@ def read_ass(name: str, data: bytes, limits: DocumentLimits) -> Document:
 
 class _Subtitles:
     def __init__(self, name: str, data: bytes, limits: DocumentLimits, kind: str) -> None:
+        self.name = name
         self._file = decode_file(name, data, limits)
         self._kind = kind
         text = self._file.text
@@ -111,6 +114,8 @@ class _Subtitles:
                 self._texts[-1:] = [joined] if joined else [*self._texts[-1:], text_]
         self._texts = [text_ for text_ in self._texts if text_.inline.tagged.has_words]
         self.segments = tuple(limits.add(text_.inline.tagged) for text_ in self._texts)
+        songs = len(_KARAOKE.findall(text)) if kind == "ass" else 0
+        self.notes = [f"{format_count(songs, 'line')} of karaoke, with a time for each syllable, left"] if songs else []
 
     def _joined(self, text: _Text, tag: re.Pattern[str], limits: DocumentLimits) -> _Text | None:
         """Return the last text with this one if its sentence continues."""

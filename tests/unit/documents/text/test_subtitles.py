@@ -5,6 +5,7 @@ import srt
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.documents.document import reader_notes
 from dragoman.documents.formats import read_document
 from dragoman.documents.text.text_file import balanced_breaks
 from dragoman.errors import DataError
@@ -172,6 +173,12 @@ def test_codes_drawings_and_comments_of_substation_alpha_stay():
     assert "A comment" in result
     assert "m 0 0 l 100 0" in result
     assert "(b)/N" in reworded("a.ass", ASS, [TaggedText("{b}\\N")]).decode()
+
+
+def test_karaoke_is_counted():
+    document = read_document("a.ass", ASS + b"Dialogue: 0,0:00:04.00,0:00:05.00,Default,,0,0,0,,{\\k20}La {\\kf9}la\n")
+    assert texts(document) == texts(read_document("a.ass", ASS))
+    assert reader_notes(document) == ["a.ass: 1 line of karaoke, with a time for each syllable, left"]
 
 
 @pytest.mark.parametrize(("name", "data"), [("a.vtt", b"00:01.000 --> 00:02.000\na\n"), ("a.ass", b"Dialogue: 0,a\n")])
