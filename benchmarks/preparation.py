@@ -250,8 +250,7 @@ ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1", "RAYON_NUM_THRE
 def time_steps(folder: Path, output: Path) -> None:
     """Run every step on each chunk, as the preparation does, and write the microseconds a pair that each takes."""
     from dragoman.config import load_config
-    from dragoman.data.cleaning.change_texts import normalize_frame, repair
-    from dragoman.data.cleaning.pipeline import build_filters
+    from dragoman.data.cleaning.pipeline import build_filters, normalize_frame, repair
     from dragoman.data.duplicates.pair_keys import frame_keys
     from dragoman.data.preparation.clean_stage import CleaningRecipe
     from dragoman.data.preparation.prepared_data import PreparedData

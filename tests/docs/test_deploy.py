@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from dragoman.cli.main import load_command
-from dragoman.server.metrics import PrometheusMetrics
+from dragoman.server.metrics import ServerMetrics
 from dragoman.server.settings import Limits, ServerSettings
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -49,7 +49,7 @@ def container() -> dict[str, Any]:
 def families() -> set[str]:
     """The names of all metrics, as queries call them."""
     found: set[str] = set()
-    for family in PrometheusMetrics().registry.collect():
+    for family in ServerMetrics().registry.collect():
         found |= {family.name, f"{family.name}_total"} | {sample.name for sample in family.samples}
         found |= {family.name + suffix for suffix in SUFFIXES} if family.type == "histogram" else set()
     return found

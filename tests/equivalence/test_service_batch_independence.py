@@ -9,7 +9,7 @@ import pytest
 from dragoman.api.translation.translator import Translator
 from dragoman.config.engine import EngineName
 from dragoman.config.search import SearchSettings
-from dragoman.server.metrics import BatchRecord, MetricsSink
+from dragoman.server.metrics import BatchRecord, ServerMetrics
 from dragoman.server.pipeline.service import TranslationService
 from dragoman.server.request_types import TranslationResult
 from testkit.random_bundle import words
@@ -24,8 +24,9 @@ FAMILIES: list[tuple[str, EngineName]] = [
 SENTENCES = {"ctranslate2": 200, "onnx": 200, "torch": 40}
 
 
-class Sizes(MetricsSink):
+class Sizes(ServerMetrics):
     def __init__(self) -> None:
+        super().__init__()
         self.sizes: set[int] = set()
 
     def record_batch(self, batch: BatchRecord) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 from dragoman.server.access_log import set_up_logging
 from dragoman.server.app import create_app
-from dragoman.server.metrics import PrometheusMetrics
+from dragoman.server.metrics import ServerMetrics
 from dragoman.server.request_types import TranslationResult
 from dragoman.server.run import new_event_loop  # type: ignore[attr-defined]
 from dragoman.server.settings import ServerSettings
@@ -71,7 +71,7 @@ class TellingService(FakeService):
 async def _serve(settings: ServerSettings, options: dict[str, Any]) -> None:
     fault = RuntimeError(options.pop("fault")) if "fault" in options else None
     service = TellingService(fault=fault, **options)
-    app = create_app(service, settings, PrometheusMetrics(), set_up_logging(settings.log))
+    app = create_app(service, settings, ServerMetrics(), set_up_logging(settings.log))
     bound, url = bind_socket(settings)
     with bound:
         await serve_until_signal(app, bound, service.reload, lambda: print(url, flush=True))

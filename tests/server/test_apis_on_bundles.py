@@ -9,7 +9,7 @@ import httpx
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
-from dragoman.server.routes.v1_schemas import InspectResponse
+from dragoman.server.routes.v1 import InspectResponse
 from tests.server.asgi_calls import events_in
 from tests.server.bundles import tiny_bundle
 from tests.server.running_server import running_server

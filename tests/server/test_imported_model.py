@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dragoman import Bundle, Translator, prepare, train
-from dragoman.engines.export import export_bundle
+from dragoman.engines.export_cache import export_bundle
 from dragoman.importing.import_model import import_model
 from testkit.random_models.random_firefox import firefox_folder
 from testkit.random_models.random_marian import SHAPES, write_vocabularies

@@ -13,7 +13,7 @@ import pytest
 from dragoman import Translator
 from dragoman.bundle import Bundle
 from dragoman.documents.formats import read_document
-from dragoman.engines.export import export_bundle
+from dragoman.engines.export_cache import export_bundle
 from dragoman.errors import BundleError, CombinationError
 from dragoman.markup.tagged_text import TaggedText
 from dragoman.plugins import installed_plugins

@@ -74,7 +74,7 @@ def test_the_machine_is_described_and_the_cache_is_checked(tmp_path: Path):
     [
         "dragoman.cli.commands.train, dragoman.cli.commands.translate, dragoman.api.files.resumable_output",
         "dragoman.data.loader, dragoman.data.preparation.preparation, dragoman.training.trainer",
-        "dragoman.server.run, dragoman.server.exit_deadline, dragoman.cli.commands.serve",
+        "dragoman.server.run, dragoman.server.uvicorn_server, dragoman.cli.commands.serve",
     ],
 )
 def test_modules_are_imported(modules: str, tmp_path: Path):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dragoman.api.training.training_run import TrainResult
     from dragoman.api.translation.translator import Translator
     from dragoman.data.preparation.prepared_data import PreparedData
-    from dragoman.engines.export import ExportResult
+    from dragoman.engines.export_cache import ExportResult
     from dragoman.evaluation.alignment.error_rate import Links
     from dragoman.evaluation.results import Evaluation
     from dragoman.inspection.comparison.report_types import ComparisonReport
@@ -345,7 +345,7 @@ def export(
         precision: Precision of the exported weights; auto is the one that engines use by default.
         output: Folder of the export; by default in the cache, where engines find it.
     """
-    from dragoman.engines.export import export_bundle
+    from dragoman.engines.export_cache import export_bundle
 
     opened = bundle if isinstance(bundle, Bundle) else open_located(bundle)
     return export_bundle(opened, to, precision=precision, output=None if output is None else as_path(output))

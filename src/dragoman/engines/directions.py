@@ -1,16 +1,148 @@
-"""Tokenizers and engines of one direction of a model with several."""
+"""Directions of a model with several: the tokenizers and the engine of each, which begin with its language tokens."""
 
-from collections.abc import Sequence
-from typing import Protocol, Self, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, Self, TypeVar, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.config import Config, DataConfig
 from dragoman.config.corpus import Direction
-from dragoman.engines.protocol import Engine
-from dragoman.engines.target_prefix import begin_translations
+from dragoman.config.search import SearchSettings
+from dragoman.engines.incremental import IncrementalEngine
+from dragoman.engines.protocol import AttentionEngine, Engine
 from dragoman.errors import ConfigError
 from dragoman.language_codes import match_language
+from dragoman.search.decoding_protocol import DecodingState, MappedMonitor, Numbers, StepOutput
+from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchOptions, SearchTrace, TraceNode
 from dragoman.text import PrefixedTokenizer, Tokenizer, language_token_id
 from dragoman.text.language_tokens import begin_tokens
+
+_Maps = list[NDArray[np.float32] | None]
+
+
+def begin_translations(engine: Engine, prefix: Sequence[int]) -> Engine:
+    """Return an engine that begins every translation with the prefix, and can do what the given one can."""
+    if not prefix:
+        return engine
+    if not isinstance(engine, IncrementalEngine):
+        return TargetPrefixEngine(engine, prefix)
+    if isinstance(engine, AttentionEngine):
+        return _AttentionTargetPrefixEngine(engine, prefix, engine)
+    return _IncrementalTargetPrefixEngine(engine, prefix)
+
+
+class TargetPrefixEngine:
+    """Another engine, with `prefix` before every translation. Scores and log p include it."""
+
+    def __init__(self, engine: Engine, prefix: Sequence[int]) -> None:
+        self.engine, self.prefix = engine, tuple(prefix)
+        self.name, self.precision, self.concurrency = engine.name, engine.precision, engine.concurrency
+        self.longest = None if engine.longest is None else engine.longest - len(self.prefix)
+
+    def unsupported(self, settings: SearchSettings, *, phrases: bool = False, trace: bool = False) -> str | None:
+        """The first unsupported feature, in a few words; None if all are supported."""
+        return self.engine.unsupported(settings, phrases=phrases, trace=trace)
+
+    def search(
+        self, sentences: Sequence[SearchInput], settings: SearchSettings, **options: Unpack[SearchOptions]
+    ) -> list[list[Hypothesis]]:
+        monitor, trace, own = options.get("monitor"), options.get("trace"), SearchTrace()
+        length = len(self.prefix)
+        if monitor is not None:
+            options["monitor"] = MappedMonitor(monitor, lambda _, tokens: tokens[length:])
+        if trace is not None:
+            options["trace"] = own
+        begun = [replace(each, prefix=(*self.prefix, *each.prefix)) for each in sentences]
+        found = self.engine.search(begun, settings, **options)
+        if trace is not None:
+            trace.trees |= {number: self._tree(nodes) for number, nodes in own.trees.items()}
+        return [[self._without_prefix(each) for each in some] for some in found]
+
+    def _tree(self, nodes: Sequence[TraceNode]) -> list[TraceNode]:
+        """Return the tree of a search without the nodes of the prefix."""
+        length = len(self.prefix)
+        numbers: dict[int, int] = {}
+        found: list[TraceNode] = []
+        for number, node in enumerate(nodes):
+            if node.step >= length:
+                numbers[number] = len(found)
+                found.append(replace(node, parent=numbers.get(node.parent, -1), step=node.step - length))
+        return found
+
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, return_attention: bool = False
+    ) -> list[Hypothesis]:
+        begun = [(*self.prefix, *target) for target in targets]
+        return [
+            self._without_prefix(each) for each in self.engine.score(sources, begun, return_attention=return_attention)
+        ]
+
+    def first_token_log_probs(
+        self, sources: Sequence[Sequence[int]], prefix: Sequence[int] = ()
+    ) -> NDArray[np.float32]:
+        return self.engine.first_token_log_probs(sources, (*self.prefix, *prefix))
+
+    def _without_prefix(self, hypothesis: Hypothesis) -> Hypothesis:
+        length = len(self.prefix)
+        alignment = None if hypothesis.alignment is None else hypothesis.alignment[length:]
+        return replace(hypothesis, tokens=hypothesis.tokens[length:], alignment=alignment)
+
+
+@dataclass(frozen=True)
+class _StateBeforePrefix:
+    """State of decoding whose first step decodes the prefix too."""
+
+    state: DecodingState
+    prefix: tuple[int, ...]
+
+    def step(self, tokens: Numbers) -> StepOutput:
+        found = self.state.step(tokens)
+        for token in self.prefix:
+            found = found.next_state.step(np.full(len(tokens), token, np.int64))
+        return found
+
+    def reorder(self, rows: Numbers) -> Self:
+        return replace(self, state=self.state.reorder(rows))
+
+    def select(self, rows: Numbers) -> Self:
+        return replace(self, state=self.state.select(rows))
+
+
+class _IncrementalTargetPrefixEngine(TargetPrefixEngine, IncrementalEngine):
+    """For engines that run one step at a time."""
+
+    def __init__(self, engine: IncrementalEngine, prefix: Sequence[int]) -> None:
+        super().__init__(engine, prefix)
+        self._incremental = engine
+
+    def start(self, sources: Sequence[Sequence[int]], return_attention: bool) -> DecodingState:
+        return _StateBeforePrefix(self._incremental.start(sources, return_attention), self.prefix)
+
+
+class _AttentionTargetPrefixEngine(_IncrementalTargetPrefixEngine):
+    """For engines that also have attention weights of every layer and head."""
+
+    def __init__(self, engine: IncrementalEngine, prefix: Sequence[int], attentive: AttentionEngine) -> None:
+        super().__init__(engine, prefix)
+        self._attentive = attentive
+
+    def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> _Maps:
+        return self._without_rows(self._attentive.attention, sources, targets)
+
+    def likelihoods(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> _Maps:
+        return self._without_rows(self._attentive.likelihoods, sources, targets)
+
+    def _without_rows(
+        self,
+        show: Callable[[Sequence[Sequence[int]], Sequence[Sequence[int]]], _Maps],
+        sources: Sequence[Sequence[int]],
+        targets: Sequence[Sequence[int]],
+    ) -> _Maps:
+        found = show(sources, [(*self.prefix, *target) for target in targets])
+        return [None if each is None else each[..., len(self.prefix) :, :] for each in found]
+
 
 _MAX_SHOWN = 20
 

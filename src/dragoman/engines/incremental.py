@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,8 @@ from dragoman.search import (
     DecodingState,
     Hypothesis,
     SearchInput,
-    SearchMonitor,
+    SearchOptions,
     SearchSettings,
-    SearchTrace,
     ensemble_start,
     forced_decode,
     search,
@@ -38,23 +38,9 @@ class IncrementalEngine(ABC):
         return None
 
     def search(
-        self,
-        sentences: Sequence[SearchInput],
-        settings: SearchSettings,
-        *,
-        return_attention: bool = False,
-        monitor: SearchMonitor | None = None,
-        trace: SearchTrace | None = None,
+        self, sentences: Sequence[SearchInput], settings: SearchSettings, **options: Unpack[SearchOptions]
     ) -> list[list[Hypothesis]]:
-        return search(
-            self.start,
-            sentences,
-            settings,
-            longest=self.longest,
-            return_attention=return_attention,
-            monitor=monitor,
-            trace=trace,
-        )
+        return search(self.start, sentences, settings, longest=self.longest, **options)
 
     def score(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, return_attention: bool = False

@@ -1,7 +1,7 @@
 """Engine protocol: translate and score tokenized sentences; the device of an engine. Imports no torch."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, Unpack, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from dragoman.config.engine import DeviceName
 from dragoman.config.search import SearchSettings
 from dragoman.errors import ConfigError
-from dragoman.search.decoding_protocol import SearchMonitor
-from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchTrace
+from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchOptions
 
 Device = Literal["cpu", "cuda"]
 
@@ -44,18 +43,9 @@ class Engine(Protocol):
         """The first unsupported feature, in a few words; None if all are supported."""
 
     def search(
-        self,
-        sentences: Sequence[SearchInput],
-        settings: SearchSettings,
-        *,
-        return_attention: bool = False,
-        monitor: SearchMonitor | None = None,
-        trace: SearchTrace | None = None,
+        self, sentences: Sequence[SearchInput], settings: SearchSettings, **options: Unpack[SearchOptions]
     ) -> list[list[Hypothesis]]:
-        """Translate sentences as one batch: for each its translations, the best first.
-
-        With `return_attention` hypotheses have alignments, if the model has attention. `trace` receives the tree.
-        """
+        """Translate sentences as one batch: for each its translations, the best first."""
 
     def score(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, return_attention: bool = False

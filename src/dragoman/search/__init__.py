@@ -5,4 +5,4 @@ from dragoman.search.decoding_protocol import DecodingState, SearchMonitor, Star
 from dragoman.search.dispatch import search
 from dragoman.search.ensemble import ensemble_start
 from dragoman.search.forced_decoding import forced_decode
-from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchTrace, TraceNode
+from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchOptions, SearchTrace, TraceNode

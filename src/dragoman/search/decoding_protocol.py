@@ -58,3 +58,21 @@ class SearchMonitor(Protocol):
 
     def on_tokens(self, sentence: int, tokens: list[int]) -> None:
         """Called with the tokens of a translation that are final; each call extends the previous one."""
+
+
+@dataclass(frozen=True)
+class MappedMonitor:
+    """Monitor of a search whose tokens are not those of `monitor`: `convert` returns these, given the sentence."""
+
+    monitor: SearchMonitor
+    convert: Callable[[int, list[int]], list[int]]
+
+    def is_cancelled(self, sentence: int) -> bool:
+        return self.monitor.is_cancelled(sentence)
+
+    def is_streamed(self, sentence: int) -> bool:
+        return self.monitor.is_streamed(sentence)
+
+    def on_tokens(self, sentence: int, tokens: list[int]) -> None:
+        if converted := self.convert(sentence, tokens):
+            self.monitor.on_tokens(sentence, converted)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from dragoman.config.search import SearchSettings
 from dragoman.errors import ConfigError
-from dragoman.search.decoding_protocol import SearchMonitor, StartDecoding
-from dragoman.search.greedy import greedy, sample
-from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchTrace
+from dragoman.search.decoding_protocol import StartDecoding
+from dragoman.search.greedy import decode_rows
+from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchOptions
 
 if TYPE_CHECKING:
     from dragoman.search.beam.algorithms import BeamAlgorithm
@@ -21,18 +21,14 @@ def search(
     settings: SearchSettings,
     *,
     longest: int | None = None,
-    return_attention: bool = False,
-    monitor: SearchMonitor | None = None,
-    trace: SearchTrace | None = None,
+    **options: Unpack[SearchOptions],
 ) -> list[list[Hypothesis]]:
     """Translate sentences as one batch. For each sentence: its translations, the best first."""
     if not sentences:
         return []
     has_phrases = any(sentence.phrases for sentence in sentences)
-    if settings.sample and not has_phrases:
-        return sample(start, sentences, settings, longest=longest, return_attention=return_attention, monitor=monitor)
-    if settings.beam == 1 and trace is None and not has_phrases:
-        return greedy(start, sentences, settings, longest=longest, return_attention=return_attention, monitor=monitor)
+    if not has_phrases and (settings.sample or (settings.beam == 1 and options.get("trace") is None)):
+        return decode_rows(start, sentences, settings, longest=longest, **options)
     from dragoman.search.beam.algorithms import DiverseBeam, StandardBeam  # noqa: PLC0415 -- many models search greedily
     from dragoman.search.beam.search import beam_search  # noqa: PLC0415
 
@@ -40,16 +36,7 @@ def search(
         algorithm: BeamAlgorithm = _constrained(sentences, settings, longest)
     else:
         algorithm = DiverseBeam.of(settings) if settings.groups > 1 else StandardBeam(settings.beam)
-    return beam_search(
-        start,
-        sentences,
-        settings,
-        algorithm,
-        longest=longest,
-        return_attention=return_attention,
-        monitor=monitor,
-        trace=trace,
-    )
+    return beam_search(start, sentences, settings, algorithm, longest=longest, **options)
 
 
 def _constrained(sentences: Sequence[SearchInput], settings: SearchSettings, longest: int | None) -> BeamAlgorithm:

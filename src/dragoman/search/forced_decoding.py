@@ -6,8 +6,7 @@ import numpy as np
 
 from dragoman.config.search import SearchSettings
 from dragoman.search.decoding_protocol import StartDecoding
-from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.partial_hypotheses import PartialHypotheses
+from dragoman.search.hypothesis import Hypothesis, PartialHypotheses
 from dragoman.search.penalties import Penalties
 from dragoman.text import BOS_ID, EOS_ID
 

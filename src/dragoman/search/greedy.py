@@ -1,64 +1,41 @@
 """Greedy search, and sampling: temperature, top-k [fan2018] (section 5.1), top-p [holtzman2020] (section 3.1)."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Unpack
 
 import numpy as np
 
 from dragoman.config.search import SearchSettings
 from dragoman.search.decoding_protocol import Floats, Numbers, SearchMonitor, StartDecoding
 from dragoman.search.forbidden_tokens import StepProcessor
-from dragoman.search.hypothesis import Hypothesis, SearchInput
-from dragoman.search.partial_hypotheses import PartialHypotheses
+from dragoman.search.hypothesis import Hypothesis, PartialHypotheses, SearchInput, SearchOptions
 from dragoman.search.penalties import Penalties
 from dragoman.text import BOS_ID, EOS_ID
 
 _SORTED = 128  # tokens
 
-
-class TokenPicker(Protocol):
-    """Chooses the next token of each row."""
-
-    def __call__(self, log_probs: Floats, rows: Sequence[int], /) -> Numbers:
-        """`rows` are the initial row numbers. Shapes: [rows, vocab], [rows] -> [rows]."""
-
-
-def greedy(
-    start: StartDecoding,
-    sentences: Sequence[SearchInput],
-    settings: SearchSettings,
-    *,
-    longest: int | None = None,
-    return_attention: bool = False,
-    monitor: SearchMonitor | None = None,
-) -> list[list[Hypothesis]]:
-    """y_t = argmax p(y | y_<t, x). One translation per sentence, none for a cancelled one."""
-    return decode_rows(
-        start, sentences, settings, most_likely, longest=longest, return_attention=return_attention, monitor=monitor
-    )
-
-
-def most_likely(log_probs: Floats, _rows: Sequence[int]) -> Numbers:
-    """The most likely token; the first of equal ones."""
-    return log_probs.argmax(1)
+TokenPicker = Callable[[Floats, Sequence[int]], Numbers]
+"""Chooses the next token of each row, given the initial row numbers. Shapes: [rows, vocab], [rows] -> [rows]."""
 
 
 def decode_rows(
     start: StartDecoding,
     sentences: Sequence[SearchInput],
     settings: SearchSettings,
-    pick: TokenPicker,
     *,
-    copies: int = 1,
     longest: int | None = None,
-    return_attention: bool = False,
-    monitor: SearchMonitor | None = None,
+    **options: Unpack[SearchOptions],
 ) -> list[list[Hypothesis]]:
-    """Decode `copies` translations of each sentence with tokens from `pick`; finished rows leave the batch."""
+    """Decode the greedy translation of each sentence, or `settings.nbest` samples; finished rows leave the batch.
+
+    A cancelled sentence has none.
+    """
+    pick, copies = (_sampler(sentences, settings), settings.nbest) if settings.sample else (_most_likely, 1)
+    monitor, needs_attention = options.get("monitor"), options.get("return_attention", False)
     count = len(sentences)
     limits = np.array([settings.limit(len(sentence.tokens), longest, sentence.min_length) for sentence in sentences])
     processor, penalties = StepProcessor(sentences, settings), Penalties(settings)
-    state = start([sentence.tokens for sentence in sentences], return_attention or settings.coverage_penalty > 0)
+    state = start([sentence.tokens for sentence in sentences], needs_attention or settings.coverage_penalty > 0)
     rows = np.repeat(np.arange(count), copies)  # the sentence of each row
     if copies > 1:
         state = state.select(rows)
@@ -105,40 +82,27 @@ def _report_tokens(monitor: SearchMonitor | None, partial: PartialHypotheses, ro
     return {sentence for sentence in set(rows.tolist()) if monitor.is_cancelled(sentence)}
 
 
-def sample(
-    start: StartDecoding,
-    sentences: Sequence[SearchInput],
-    settings: SearchSettings,
-    *,
-    longest: int | None = None,
-    return_attention: bool = False,
-    monitor: SearchMonitor | None = None,
-) -> list[list[Hypothesis]]:
-    """Draw `settings.nbest` samples per sentence: y_t ~ p(y | y_<t, x) under the settings.
+def _most_likely(log_probs: Floats, _rows: Sequence[int]) -> Numbers:
+    """y_t = argmax p(y | y_<t, x), the first of equal ones."""
+    return log_probs.argmax(1)
+
+
+def _sampler(sentences: Sequence[SearchInput], settings: SearchSettings) -> TokenPicker:
+    """Return what draws y_t ~ p(y | y_<t, x) under the settings.
 
     A sample is a function of (seed, number of the sentence, number of the sample, step), not of the batch.
     """
-    copies = settings.nbest
     draws = [
         np.random.Generator(np.random.Philox(np.random.SeedSequence([settings.seed, sentence.number, copy])))
         for sentence in sentences
-        for copy in range(copies)
+        for copy in range(settings.nbest)
     ]
 
     def pick(log_probs: Floats, rows: Sequence[int]) -> Numbers:
         drawn = [_draw(scores, draws[row].random(), settings) for scores, row in zip(log_probs, rows, strict=True)]
         return np.array(drawn, np.int64)
 
-    return decode_rows(
-        start,
-        sentences,
-        settings,
-        pick,
-        copies=copies,
-        longest=longest,
-        return_attention=return_attention,
-        monitor=monitor,
-    )
+    return pick
 
 
 def _draw(log_probs: Floats, uniform: float, settings: SearchSettings) -> int:

@@ -10,7 +10,7 @@ from dragoman.server.access.authorization import AccessControl
 from dragoman.server.access_log import AccessLog
 from dragoman.server.http.middleware import RequestMiddleware
 from dragoman.server.http.route_policy import RouteTable
-from dragoman.server.metrics import PrometheusMetrics
+from dragoman.server.metrics import ServerMetrics
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.service import TranslationService
 from dragoman.server.request_types import NATIVE, Dialect
@@ -23,7 +23,7 @@ from dragoman.server.settings import ServerSettings
 def create_app(
     service: TranslationService,
     settings: ServerSettings,
-    metrics: PrometheusMetrics | None = None,
+    metrics: ServerMetrics | None = None,
     log: AccessLog | None = None,
     *,
     is_replica: bool = False,
@@ -32,7 +32,7 @@ def create_app(
 
     A replica rejects requests that depend on values of one process.
     """
-    metrics = metrics or PrometheusMetrics()
+    metrics = metrics or ServerMetrics()
     keys = ApiKeyStore(Path(settings.keys)) if settings.keys else None
     middleware = RequestMiddleware(
         admit=lambda seconds, charge: service.admit(seconds, charge),  # noqa: PLW0108 -- OpenAPI needs no service

@@ -65,113 +65,69 @@ class RequestError(DragomanError):
     reason = "bad_request"
     """Label in metrics."""
 
+    def __init_subclass__(cls, status: int, code: ErrorCode | None = None, reason: str | None = None) -> None:
+        cls.status, cls.code = status, code or cls.code
+        cls.reason = reason or cls.code
+
     def __init__(self, message: str, *, retry_after: float | None = None, code: ErrorCode | None = None) -> None:
         self.retry_after = None if retry_after is None else max(1, math.ceil(retry_after))
         super().__init__(message if retry_after is None else f"{message}; try again in {self.retry_after} s")
         self.code = code or self.code
 
 
-class TooLarge(RequestError):
+class TooLarge(RequestError, status=413, code="too_large"):
     """A body, a text, or all texts together exceed a limit."""
 
-    status = 413
-    code: ErrorCode = "too_large"
-    reason = "too_large"
 
-
-class Unsupported(RequestError):
+class Unsupported(RequestError, status=415, code="unsupported_media_type", reason="unsupported"):
     """An unsupported media type."""
 
-    status = 415
-    code: ErrorCode = "unsupported_media_type"
-    reason = "unsupported"
 
-
-class NotInstalled(RequestError):
+class NotInstalled(RequestError, status=501, code="not_installed"):
     """A feature whose packages are not installed on the server."""
 
-    status = 501
-    code: ErrorCode = "not_installed"
-    reason = "not_installed"
 
-
-class SingleProcessOnly(RequestError):
+class SingleProcessOnly(RequestError, status=501, code="single_process_only"):
     """A feature that stores values in the process, on one of several replicas, which do not share them."""
 
-    status = 501
-    code: ErrorCode = "single_process_only"
-    reason = "single_process_only"
 
-
-class ModelUnavailable(RequestError):
+class ModelUnavailable(RequestError, status=503, code="model_unavailable", reason="model"):
     """A model that cannot be loaded."""
 
-    status = 503
-    code: ErrorCode = "model_unavailable"
-    reason = "model"
 
-
-class Forbidden(RequestError):
+class Forbidden(RequestError, status=403, code="forbidden"):
     """A missing or invalid API key, or a key without the required right."""
 
-    status = 403
-    code: ErrorCode = "forbidden"
-    reason = "forbidden"
 
-
-class NotFound(RequestError):
+class NotFound(RequestError, status=404, code="not_found"):
     """An unknown or expired resource."""
 
-    status = 404
-    code: ErrorCode = "not_found"
-    reason = "not_found"
 
-
-class MethodNotAllowed(RequestError):
+class MethodNotAllowed(RequestError, status=405, code="method_not_allowed", reason="not_found"):
     """A method that the path does not have."""
-
-    status = 405
-    code: ErrorCode = "method_not_allowed"
-    reason = "not_found"
 
     def __init__(self, given: str, allowed: Iterable[str]) -> None:
         self.allow = ", ".join(sorted(allowed))
         super().__init__(f"{given} is no method of this path; use {self.allow}")
 
 
-class RateLimited(RequestError):
+class RateLimited(RequestError, status=429, code="rate_limited", reason="rate"):
     """A key or address exceeds its token limit per minute, or its share of the documents in progress."""
 
-    status = 429
-    code: ErrorCode = "rate_limited"
-    reason = "rate"
 
-
-class Overloaded(RequestError):
+class Overloaded(RequestError, status=503, code="overloaded", reason="overload"):
     """The server has no capacity, or the expected wait exceeds the limit."""
 
-    status = 503
-    code: ErrorCode = "overloaded"
-    reason = "overload"
 
-
-class Draining(RequestError):
+class Draining(RequestError, status=503, code="shutting_down", reason="draining"):
     """The server is shutting down."""
-
-    status = 503
-    code: ErrorCode = "shutting_down"
-    reason = "draining"
 
     def __init__(self) -> None:
         super().__init__("the server is shutting down", retry_after=1)
 
 
-class DeadlineExceeded(RequestError):
+class DeadlineExceeded(RequestError, status=503, code="deadline"):
     """The deadline of the request passed before its translation was complete."""
-
-    status = 503
-    code: ErrorCode = "deadline"
-    reason = "deadline"
 
     def __init__(self) -> None:
         super().__init__("the time for this request has run out; send less text per request", retry_after=1)

@@ -1,10 +1,11 @@
-"""Interface for recording server metrics, and its Prometheus implementation.
+"""Record server metrics for Prometheus.
 
 No label contains an address, a key, a text, or a requested path.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from prometheus_client import (
     CollectorRegistry,
@@ -46,77 +47,37 @@ class BatchRecord:
     waits: Sequence[float]
 
 
-class MetricsSink:
-    """Receiver of the service's measurements; this base class discards them.
+class ServerMetrics:
+    """Metrics of one server, in a separate Prometheus registry.
 
     All calls are made on the thread of the event loop, and must be fast.
     """
-
-    def set_admitted(self, requests: int, tokens: int) -> None:
-        """Set the number of admitted requests, and of their source tokens that are queued or in a batch."""
-
-    def set_queued(self, sentences: int) -> None:
-        """Set the number of queued sentences."""
-
-    def record_batch(self, batch: BatchRecord) -> None:
-        """Record a finished batch."""
-
-    def count_flag(self, flag: str) -> None:
-        """Count a translation with this quality flag."""
-
-    def count_rejected(self, reason: str) -> None:
-        """Count a rejected request by `RequestError.reason`."""
-
-    def count_cancelled(self, sentences: int) -> None:
-        """Count sentences that were cancelled."""
-
-    def set_model(self, name: str, state: str, size: int) -> None:
-        """Set the state of a model and its memory in bytes."""
-
-    def count_reload(self, name: str, is_good: bool) -> None:
-        """Count a new bundle that was loaded, or rejected."""
-
-
-class PrometheusMetrics(MetricsSink):
-    """Metrics of one server, in a separate Prometheus registry."""
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
+        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        histogram = partial(Histogram, registry=registry)
         Info("dragoman_build", "Version of the server.", registry=registry).info({"version": __version__})
-        self._requests = Counter(
-            "dragoman_requests_total", "Completed requests.", ("route", "method", "status"), registry=registry
-        )
-        self._seconds = Histogram(
-            "dragoman_request_seconds", "Duration of requests.", ("route",), buckets=_SECONDS, registry=registry
-        )
-        self._in_flight = Gauge("dragoman_requests_in_flight", "Running requests.", registry=registry)
-        self._received = Counter("dragoman_received_bytes_total", "Bytes of request bodies.", registry=registry)
-        self._sent = Counter("dragoman_sent_bytes_total", "Bytes of response bodies.", registry=registry)
-        self._admitted = Gauge("dragoman_admitted_requests", "Admitted requests.", registry=registry)
-        self._admitted_tokens = Gauge(
-            "dragoman_admitted_tokens", "Source tokens of admitted requests.", registry=registry
-        )
-        self._queued = Gauge("dragoman_queue_depth", "Queued sentences.", registry=registry)
-        self._waits = Histogram(
-            "dragoman_queue_wait_seconds", "Time of sentences in the queue.", buckets=_WAITS, registry=registry
-        )
-        self._sizes = Histogram("dragoman_batch_size", "Sentences per batch.", buckets=_SIZES, registry=registry)
-        self._batch_seconds = Histogram(
-            "dragoman_batch_seconds", "Duration of batches.", ("model",), buckets=_SECONDS, registry=registry
-        )
-        self._tokens = Counter("dragoman_tokens_total", "Translated tokens.", ("model", "side"), registry=registry)
-        self._rejected = Counter("dragoman_rejected_total", "Rejected requests.", ("reason",), registry=registry)
-        self._flags = Counter(
-            "dragoman_quality_flags_total", "Quality flags of translations.", ("flag",), registry=registry
-        )
-        self._cancelled = Counter("dragoman_cancelled_sentences_total", "Cancelled sentences.", registry=registry)
-        self._models = Gauge("dragoman_models", "Models by state.", ("state",), registry=registry)
-        self._model_bytes = Gauge("dragoman_model_bytes", "Memory of loaded models.", ("model",), registry=registry)
-        self._reloads = Counter(
-            "dragoman_reloads_total", "New bundles found on disk.", ("model", "outcome"), registry=registry
-        )
+        self._requests = counter("dragoman_requests_total", "Completed requests.", ("route", "method", "status"))
+        self._seconds = histogram("dragoman_request_seconds", "Duration of requests.", ("route",), buckets=_SECONDS)
+        self._in_flight = gauge("dragoman_requests_in_flight", "Running requests.")
+        self._received = counter("dragoman_received_bytes_total", "Bytes of request bodies.")
+        self._sent = counter("dragoman_sent_bytes_total", "Bytes of response bodies.")
+        self._admitted = gauge("dragoman_admitted_requests", "Admitted requests.")
+        self._admitted_tokens = gauge("dragoman_admitted_tokens", "Source tokens of admitted requests.")
+        self._queued = gauge("dragoman_queue_depth", "Queued sentences.")
+        self._waits = histogram("dragoman_queue_wait_seconds", "Time of sentences in the queue.", buckets=_WAITS)
+        self._sizes = histogram("dragoman_batch_size", "Sentences per batch.", buckets=_SIZES)
+        self._batch_seconds = histogram("dragoman_batch_seconds", "Duration of batches.", ("model",), buckets=_SECONDS)
+        self._tokens = counter("dragoman_tokens_total", "Translated tokens.", ("model", "side"))
+        self._rejected = counter("dragoman_rejected_total", "Rejected requests.", ("reason",))
+        self._flags = counter("dragoman_quality_flags_total", "Quality flags of translations.", ("flag",))
+        self._cancelled = counter("dragoman_cancelled_sentences_total", "Cancelled sentences.")
+        self._models = gauge("dragoman_models", "Models by state.", ("state",))
+        self._model_bytes = gauge("dragoman_model_bytes", "Memory of loaded models.", ("model",))
+        self._reloads = counter("dragoman_reloads_total", "New bundles found on disk.", ("model", "outcome"))
         self._states: dict[str, str] = {}
 
     def exposition(self) -> tuple[bytes, str]:
@@ -135,16 +96,16 @@ class PrometheusMetrics(MetricsSink):
         self._sent.inc(sent)
 
     def set_admitted(self, requests: int, tokens: int) -> None:
-        """See `MetricsSink`."""
+        """Set the number of admitted requests, and of their source tokens that are queued or in a batch."""
         self._admitted.set(requests)
         self._admitted_tokens.set(tokens)
 
     def set_queued(self, sentences: int) -> None:
-        """See `MetricsSink`."""
+        """Set the number of queued sentences."""
         self._queued.set(sentences)
 
     def record_batch(self, batch: BatchRecord) -> None:
-        """See `MetricsSink`."""
+        """Record a finished batch."""
         self._sizes.observe(batch.sentences)
         self._batch_seconds.labels(batch.model).observe(batch.seconds)
         self._tokens.labels(batch.model, "source").inc(batch.tokens_in)
@@ -153,24 +114,24 @@ class PrometheusMetrics(MetricsSink):
             self._waits.observe(wait)
 
     def count_flag(self, flag: str) -> None:
-        """See `MetricsSink`."""
+        """Count a translation with this quality flag."""
         self._flags.labels(flag).inc()
 
     def count_rejected(self, reason: str) -> None:
-        """See `MetricsSink`."""
+        """Count a rejected request by `RequestError.reason`."""
         self._rejected.labels(reason).inc()
 
     def count_cancelled(self, sentences: int) -> None:
-        """See `MetricsSink`."""
+        """Count sentences that were cancelled."""
         self._cancelled.inc(sentences)
 
     def set_model(self, name: str, state: str, size: int) -> None:
-        """See `MetricsSink`."""
+        """Set the state of a model and its memory in bytes."""
         self._states[name] = state
         for one in _STATES:
             self._models.labels(one).set(sum(state == one for state in self._states.values()))
         self._model_bytes.labels(name).set(size if state == "ready" else 0)
 
     def count_reload(self, name: str, is_good: bool) -> None:
-        """See `MetricsSink`."""
+        """Count a new bundle that was loaded, or rejected."""
         self._reloads.labels(name, "taken" if is_good else "refused").inc()

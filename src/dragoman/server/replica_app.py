@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from dragoman.server.access_log import set_up_logging
 from dragoman.server.app import create_app
 from dragoman.server.http.middleware import RequestMiddleware
-from dragoman.server.metrics import PrometheusMetrics
+from dragoman.server.metrics import ServerMetrics
 from dragoman.server.pipeline.service import TranslationService, open_service
 from dragoman.server.settings import ServerSettings
 from dragoman.server.uvicorn_server import reload_all
@@ -65,7 +65,7 @@ class ReplicaApp:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _open(self) -> None:
-        log, metrics = set_up_logging(self._settings.log), PrometheusMetrics()
+        log, metrics = set_up_logging(self._settings.log), ServerMetrics()
         self._service = await open_service(self._bundles, self._settings, metrics)
         self._app = create_app(self._service, self._settings, metrics, log, is_replica=True)
 

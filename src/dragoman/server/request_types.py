@@ -51,6 +51,8 @@ class Dialect:
     """Fields of the query or the body that may have the API key, on routes with the access ``body_key``."""
     names_languages: bool = True
     """Whether errors about languages name the field."""
+    rejects_other_languages: bool = False
+    """Whether to reject texts detected in a language that no model translates into the target."""
     size_error: Callable[[int, int], RequestError] | None = None
     """Return the error for a size and its limit, of a text or a list of texts, if the API has one of its own."""
     error_model: type[BaseModel] = Problem
@@ -87,8 +89,6 @@ class TranslationRequest:
     """A stored glossary; its dictionary of the language pair is used if there is one."""
     dialect: Dialect = NATIVE
     """The API that the client uses; error messages have its names."""
-    rejects_other_languages: bool = False
-    """Whether to reject texts detected in a language that no model translates into the target."""
     min_confidence: float | None = None
     """Confidence below which a text is left untranslated; that of the server if not given."""
 

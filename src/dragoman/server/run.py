@@ -10,13 +10,11 @@ from pathlib import Path
 from dragoman.environment import limit_heaps
 from dragoman.server.access_log import AccessLog, set_up_logging
 from dragoman.server.app import create_app
-from dragoman.server.exit_deadline import ExitDeadline
-from dragoman.server.metrics import PrometheusMetrics
-from dragoman.server.pending_bundles import PendingBundles
+from dragoman.server.metrics import ServerMetrics
 from dragoman.server.pipeline.service import open_service
 from dragoman.server.request_types import ModelInfo
 from dragoman.server.settings import ServerSettings
-from dragoman.server.uvicorn_server import bind_socket, serve_until_signal
+from dragoman.server.uvicorn_server import ExitDeadline, PendingBundles, bind_socket, serve_until_signal
 from dragoman.stop_signal import handle_in_loop
 
 try:
@@ -82,7 +80,7 @@ async def _serve(
     log: AccessLog,
     deadline: ExitDeadline,
 ) -> None:
-    metrics = PrometheusMetrics()
+    metrics = ServerMetrics()
     bound, url = bind_socket(settings)  # first: an occupied port is reported before models are loaded
     with bound:
         _cancel_on_signals(deadline)

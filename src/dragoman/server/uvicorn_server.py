@@ -3,33 +3,100 @@
 After SIGTERM or SIGINT ``/readyz`` fails and every response closes its connection. For ``drain_notice`` seconds new
 requests are accepted; then the socket is closed, running requests finish, and the process ends, at the latest two
 seconds after ``drain_seconds``. A second signal ends it at once.
+
+Python waits for the threads of executors at its exit, and a search or a document parser in native code cannot be
+interrupted. A thread ends the process in that case, after the functions registered with `atexit`, which delete
+temporary folders. If they hang, or no thread can run, the default action of SIGALRM ends it.
 """
 
 import asyncio
+import atexit
 import contextlib
 import functools
 import os
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import asdict
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import uvicorn
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dragoman.errors import ConfigError, DragomanError
-from dragoman.server.exit_deadline import ExitDeadline
 from dragoman.server.http.middleware import RequestMiddleware
 from dragoman.server.http.protocol import make_protocol
 from dragoman.server.request_types import ReloadResult
 from dragoman.server.settings import ServerSettings
 from dragoman.stop_signal import handle_in_loop
 
+_HAS_ALARM = hasattr(signal, "setitimer")  # not on Windows
+_ALARM_DELAY = 0.6  # seconds after the deadline
+_IDLE_SECONDS = 0.2  # for the threads of closed executors to end
+_WORKERS = "dragoman-"  # names of our threads begin with this
+
+
+class ExitDeadline:
+    """Deadline of this process. `start` must be called on the main thread."""
+
+    def __init__(self, on_exit: Callable[[], None] = lambda: None) -> None:
+        self._on_exit = on_exit
+        self._cancelled = threading.Event()
+        self._is_started = False
+
+    def start(self, seconds: float) -> None:
+        """Set the deadline; a second call does nothing."""
+        if self._is_started:
+            return
+        self._is_started = True
+        if _HAS_ALARM:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_REAL, seconds + _ALARM_DELAY)
+        threading.Thread(target=self._wait, args=(seconds,), name="dragoman-deadline", daemon=True).start()
+
+    def cancel_if_idle(self) -> None:
+        """Cancel the deadline unless a thread still works, for which Python would wait at its exit."""
+        if not self._is_started:
+            return
+        end = time.monotonic() + _IDLE_SECONDS
+        while is_working := any(map(_is_working, threading.enumerate())):
+            if time.monotonic() > end:
+                break
+            time.sleep(0.005)
+        if not is_working:
+            self._cancelled.set()
+            if _HAS_ALARM:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _wait(self, seconds: float) -> None:
+        if self._cancelled.wait(seconds):
+            return
+        with contextlib.suppress(Exception):
+            self._on_exit()
+            atexit._run_exitfuncs()  # noqa: SLF001 -- `os._exit` omits them
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(0)
+
+
+def _is_working(thread: threading.Thread) -> bool:
+    is_ours = thread.name.startswith((_WORKERS, "asyncio_"))
+    return is_ours and thread.is_alive() and thread.name != "dragoman-deadline"
+
+
 _IDLE_GRACE = 0.3  # seconds for requests in transit on connections that are about to be closed
 _CANCEL_GRACE = 0.3  # seconds for cancelled requests to send their response
 _EXIT_GRACE = 1.0  # seconds between the end of the drain and the exit of the process
 _KEEP_ALIVE = 15
 _BACKLOG = 2048
+_RETRY_AFTER = "5"  # seconds, while models are downloaded
+_LIVE = ("/livez", "/health")
 _OTHER_FILES = 512  # connections beyond the limit, stored documents, models
 
 Reload = Callable[[], Awaitable[ReloadResult]]
@@ -69,23 +136,55 @@ def bind_socket(settings: ServerSettings) -> tuple[socket.socket, str]:
     return bound, f"http://{host}:{bound.getsockname()[1]}"
 
 
-class _Server(uvicorn.Server):
+class _PlainServer(uvicorn.Server):
+    """uvicorn server that leaves signals and logs to this process."""
+
+    def __init__(self, app: ASGIApp, **options: Any) -> None:
+        quiet: dict[str, Any] = dict.fromkeys(("access_log", "proxy_headers", "server_header"), False)
+        super().__init__(uvicorn.Config(app, ws="none", lifespan="off", log_config=None, **quiet, **options))
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Disable uvicorn's signal handlers."""
+        yield
+
+
+@dataclass(frozen=True)
+class PendingBundles:
+    """Bundles that are downloaded at the start, in a thread, while only health checks are answered."""
+
+    reason: str
+    """Why the server is not ready: ``getting en-pt``."""
+    get: Callable[[], Mapping[str, Path]]
+
+    @contextlib.asynccontextmanager
+    async def health_checks(self, bound: socket.socket) -> AsyncIterator[None]:
+        """Answer health checks on the socket while the block runs; then it keeps listening."""
+        server = _PlainServer(self._app, interface="asgi3")
+        serving = asyncio.create_task(server.serve(sockets=[bound.dup()]))
+        try:
+            yield
+        finally:
+            server.should_exit = server.force_exit = True
+            await serving
+
+    async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        if request.url.path in _LIVE:
+            response = JSONResponse({"status": "ok"})
+        else:
+            response = JSONResponse({"status": "not ready", "reason": self.reason}, 503)
+            response.headers["retry-after"] = _RETRY_AFTER
+        response.headers["cache-control"], response.headers["connection"] = "no-store", "close"
+        await response(scope, receive, send)
+
+
+class _Server(_PlainServer):
     """uvicorn server with graceful draining."""
 
     def __init__(self, app: RequestMiddleware, deadline: ExitDeadline) -> None:
-        config = uvicorn.Config(
-            app,
-            http=make_protocol(app.settings.limits, app.routes.health_paths),
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            timeout_keep_alive=_KEEP_ALIVE,
-            backlog=_BACKLOG,
-        )
-        super().__init__(config)
+        protocol = make_protocol(app.settings.limits, app.routes.health_paths)
+        super().__init__(app, http=protocol, timeout_keep_alive=_KEEP_ALIVE, backlog=_BACKLOG)
         self.app = app
         self._deadline = deadline
         self._drain_ends = 0.0
@@ -99,11 +198,6 @@ class _Server(uvicorn.Server):
         on_start()
         await self.main_loop()
         await self.shutdown([bound])
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Disable uvicorn's signal handlers."""
-        yield
 
     def start_draining(self) -> None:
         """Report not ready, and stop after `drain_notice` seconds."""

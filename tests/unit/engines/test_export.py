@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.engines.export import export_bundle
+from dragoman.engines.export_cache import export_bundle
 from dragoman.errors import CombinationError, ConfigError, MissingExtraError
 from tests.unit.engines.tiny_transformers import tiny_transformer
 

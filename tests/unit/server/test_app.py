@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from dragoman.server.access.api_keys import create_key
 from dragoman.server.app import create_app
-from dragoman.server.http.body_limits import BodyBuffer
+from dragoman.server.http.request_body import BodyBuffer
 from dragoman.server.http.route_policy import RouteAccess, RouteTable, route_policy
 from dragoman.server.request_types import NATIVE
 from dragoman.server.settings import Limits, ServerSettings

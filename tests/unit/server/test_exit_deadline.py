@@ -9,7 +9,7 @@ import pytest
 START = """
 import atexit, signal, sys, threading, time
 from concurrent.futures import ThreadPoolExecutor
-from dragoman.server.exit_deadline import ExitDeadline
+from dragoman.server.uvicorn_server import ExitDeadline
 atexit.register(print, "cleaned", flush=True)
 deadline = ExitDeadline(lambda: print("ended", flush=True))
 """

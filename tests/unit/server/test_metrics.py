@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dragoman.server.metrics import BatchRecord, MetricsSink, PrometheusMetrics
+from dragoman.server.metrics import BatchRecord, ServerMetrics
 
 
-def text_of(metrics: PrometheusMetrics) -> list[str]:
+def text_of(metrics: ServerMetrics) -> list[str]:
     return metrics.exposition()[0].decode().splitlines()
 
 
 def test_measurements_of_the_service():
-    metrics = PrometheusMetrics()
-    assert isinstance(metrics, MetricsSink)
+    metrics = ServerMetrics()
     metrics.set_admitted(3, 40)
     metrics.set_queued(7)
     metrics.record_batch(BatchRecord("en-de", 2, 10, 12, 0.02, (0.003, 0.004)))
@@ -37,7 +36,7 @@ def test_measurements_of_the_service():
 
 
 def test_models_are_counted_by_state():
-    metrics = PrometheusMetrics()
+    metrics = ServerMetrics()
     metrics.set_model("a", "loading", 0)
     metrics.set_model("a", "ready", 1000)
     metrics.set_model("b", "unloaded", 500)
@@ -50,7 +49,7 @@ def test_models_are_counted_by_state():
 
 
 def test_unknown_methods_have_one_label():
-    metrics = PrometheusMetrics()
+    metrics = ServerMetrics()
     for method in ("GET", "BREW", "WHEN"):
         metrics.request_started()
         metrics.request_ended("/x", method, 200, 0.01, 1, 2)
@@ -60,6 +59,6 @@ def test_unknown_methods_have_one_label():
 
 
 def test_two_servers_count_apart():
-    one, other = PrometheusMetrics(), PrometheusMetrics()
+    one, other = ServerMetrics(), ServerMetrics()
     one.count_rejected("rate")
     assert 'dragoman_rejected_total{reason="rate"} 1.0' not in text_of(other)

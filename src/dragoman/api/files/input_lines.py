@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol, Self, runtime_checkable
+from typing import IO, Self
 
 from dragoman.errors import DataError
 from dragoman.text.encoding_guess import conversion_command, foreign_encoding
@@ -67,13 +67,7 @@ def _split(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
 
 
-@runtime_checkable
-class _Readable(Protocol):
-    """The methods of a binary file that are used here."""
-
-    def read(self, size: int = -1, /) -> bytes: ...
-    def readline(self, size: int = -1, /) -> bytes: ...
-    def close(self) -> None: ...
+_Readable = IO[bytes] | gzip.GzipFile
 
 
 class LineReader:

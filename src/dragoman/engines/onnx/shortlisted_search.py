@@ -7,28 +7,16 @@ translation does not depend on other sentences, and the output layer is smaller.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, Unpack
 
 import numpy as np
 
 from dragoman.bundle.shortlist import Shortlist, distinct
-from dragoman.search import (
-    DecodingState,
-    Hypothesis,
-    SearchInput,
-    SearchMonitor,
-    SearchSettings,
-    SearchTrace,
-    search,
-)
-from dragoman.search.decoding_protocol import Numbers
+from dragoman.search import Hypothesis, SearchInput, SearchOptions, SearchSettings, SearchTrace, StartDecoding, search
+from dragoman.search.decoding_protocol import MappedMonitor, Numbers
 from dragoman.text import PAD_ID
-
-StartShortlisted = Callable[["ShortlistVocabulary", Sequence[Sequence[int]], bool], DecodingState]
-"""Start decoding of sources with the token ids of a shortlist."""
 
 
 @dataclass(frozen=True)
@@ -76,28 +64,23 @@ class ShortlistVocabulary:
 
 
 def search_shortlisted(
-    start: StartShortlisted,
+    start: StartDecoding,
     vocabulary: ShortlistVocabulary,
     sentences: Sequence[SearchInput],
     settings: SearchSettings,
     *,
     longest: int | None,
-    return_attention: bool,
-    monitor: SearchMonitor | None,
-    trace: SearchTrace | None,
+    **options: Unpack[SearchOptions],
 ) -> list[list[Hypothesis]]:
-    """`dragoman.search.search` within a vocabulary of shortlists."""
-    tree = None if trace is None else SearchTrace()
-    found = search(
-        functools.partial(start, vocabulary),
-        [vocabulary.numbered(place, sentence) for place, sentence in enumerate(sentences)],
-        settings,
-        longest=longest,
-        return_attention=return_attention,
-        monitor=None if monitor is None else _NamingMonitor(monitor, vocabulary),
-        trace=tree,
-    )
-    if trace is not None and tree is not None:
+    """`dragoman.search.search` within a vocabulary of shortlists, whose token ids `start` takes."""
+    monitor, trace, tree = options.get("monitor"), options.get("trace"), SearchTrace()
+    if monitor is not None:
+        options["monitor"] = MappedMonitor(monitor, vocabulary.name)
+    if trace is not None:
+        options["trace"] = tree
+    numbered = [vocabulary.numbered(place, sentence) for place, sentence in enumerate(sentences)]
+    found = search(start, numbered, settings, longest=longest, **options)
+    if trace is not None:
         for sentence, nodes in tree.trees.items():
             for node, token in zip(nodes, vocabulary.name(sentence, [node.token for node in nodes]), strict=True):
                 trace.add(sentence, replace(node, token=token))
@@ -105,23 +88,6 @@ def search_shortlisted(
         [replace(each, tokens=vocabulary.name(sentence, each.tokens)) for each in hypotheses]
         for sentence, hypotheses in enumerate(found)
     ]
-
-
-@dataclass(frozen=True)
-class _NamingMonitor:
-    """A monitor that receives token ids instead of ids in a shortlist."""
-
-    monitor: SearchMonitor
-    vocabulary: ShortlistVocabulary
-
-    def is_cancelled(self, sentence: int) -> bool:
-        return self.monitor.is_cancelled(sentence)
-
-    def is_streamed(self, sentence: int) -> bool:
-        return self.monitor.is_streamed(sentence)
-
-    def on_tokens(self, sentence: int, tokens: list[int]) -> None:
-        self.monitor.on_tokens(sentence, self.vocabulary.name(sentence, tokens))
 
 
 def _required(sentence: SearchInput) -> Numbers:

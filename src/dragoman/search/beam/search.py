@@ -9,8 +9,14 @@ from dragoman.config.search import SearchSettings
 from dragoman.search.beam.algorithms import BeamAlgorithm, BeamStep
 from dragoman.search.decoding_protocol import DecodingState, Floats, Numbers, SearchMonitor, StartDecoding
 from dragoman.search.forbidden_tokens import StepProcessor
-from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchTrace, TraceNode
-from dragoman.search.partial_hypotheses import PartialHypotheses, RankedHypothesis
+from dragoman.search.hypothesis import (
+    Hypothesis,
+    PartialHypotheses,
+    RankedHypothesis,
+    SearchInput,
+    SearchTrace,
+    TraceNode,
+)
 from dragoman.search.penalties import Penalties
 from dragoman.text import BOS_ID, EOS_ID
 

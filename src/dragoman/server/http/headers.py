@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 
-from dragoman.server.errors import ErrorCode, Forbidden, RequestError
+from dragoman.server.errors import Forbidden, RequestError
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -164,12 +164,8 @@ class CachedJson:
         return Response(self._compressed, headers=headers, media_type="application/json")
 
 
-class Misdirected(RequestError):  # noqa: N818 -- named like its HTTP status
+class Misdirected(RequestError, status=421, code="misdirected", reason="host"):  # noqa: N818 -- like its HTTP status
     """A Host header that is not a name of this server, as in a DNS rebinding attack."""
-
-    status = 421
-    code: ErrorCode = "misdirected"
-    reason = "host"
 
 
 class TrustedHosts:

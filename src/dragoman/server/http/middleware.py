@@ -32,7 +32,6 @@ from dragoman.server.errors import (
     problem_for,
     problem_headers,
 )
-from dragoman.server.http.body_limits import BodyBuffer, declared_length, find_keys
 from dragoman.server.http.headers import (
     SECURITY,
     CorsPolicy,
@@ -42,9 +41,10 @@ from dragoman.server.http.headers import (
     parse_api_key,
     request_id,
 )
+from dragoman.server.http.request_body import BodyBuffer, declared_length, find_keys
 from dragoman.server.http.route_policy import Endpoint, RoutePolicy, RouteTable
 from dragoman.server.http.server_sent_events import EVENT_STREAM, error_event
-from dragoman.server.metrics import UNKNOWN_ROUTE, PrometheusMetrics
+from dragoman.server.metrics import UNKNOWN_ROUTE, ServerMetrics
 from dragoman.server.scheduling.admission import Reservation
 from dragoman.server.settings import ServerSettings
 
@@ -90,7 +90,7 @@ class RequestMiddleware:
     admit: Callable[[float, Callable[[int], None]], Reservation]
     """Reserve capacity: seconds until the deadline, and a callback that charges tokens to the rate limit."""
     settings: ServerSettings
-    metrics: PrometheusMetrics
+    metrics: ServerMetrics
     access: AccessControl
     log: AccessLog
     routes: RouteTable = field(default_factory=RouteTable)

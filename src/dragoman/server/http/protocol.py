@@ -79,7 +79,6 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._is_rejected = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """See `asyncio.Protocol`."""
         super().connection_made(transport)
         self._is_extra = len(self.connections) - len(self.extra_connections) > self.max_connections
         self._await_head()
@@ -100,7 +99,6 @@ class _LimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """See `asyncio.Protocol`."""
         if self._is_rejected:
             return
         if self._is_idle and not self._is_awaiting_head:
@@ -143,7 +141,6 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._write_timer = self.loop.call_later(self.write_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """See `asyncio.Protocol`."""
         self._stop(self._write_timer)
         super().resume_writing()
 

@@ -21,7 +21,7 @@ _Dependency = Callable[[Request], Awaitable[Any]]
 
 RouteAccess = Literal["public", "key", "body_key", "admin", "metrics"]
 """Who may use a route, on a server with API keys. ``public``: every client. ``key``: a client with a key in
-``Authorization``. ``body_key``: the key may also be in the query or the body (`http.body_limits`). ``admin``: a key
+``Authorization``. ``body_key``: the key may also be in the query or the body (`http.request_body`). ``admin``: a key
 with this right, and no client if the server has no keys. ``metrics``: a key with this right, or a client on this
 machine."""
 

@@ -23,7 +23,7 @@ from dragoman.environment import available_memory, trim_heap
 from dragoman.errors import ConfigError, DragomanError, MissingExtraError
 from dragoman.language_codes import match_rank
 from dragoman.server.errors import Draining, ModelUnavailable, NotInstalled
-from dragoman.server.metrics import MetricsSink
+from dragoman.server.metrics import ServerMetrics
 from dragoman.server.models.served_model import (
     EngineRole,
     ServedModel,
@@ -52,10 +52,10 @@ class ModelRegistry:
     Runs on the event loop, except that one thread opens models: never two at a time, because of their memory.
     """
 
-    def __init__(self, settings: ServerSettings, threads: int, metrics: MetricsSink | None = None) -> None:
+    def __init__(self, settings: ServerSettings, threads: int, metrics: ServerMetrics | None = None) -> None:
         self.models: dict[str, ServedModel] = {}
         self.routes = RoutingTable(())
-        self._settings, self._threads, self._metrics = settings, threads, metrics or MetricsSink()
+        self._settings, self._threads, self._metrics = settings, threads, metrics or ServerMetrics()
         self._loader = ThreadPoolExecutor(1, "dragoman-loader")
         self._loading: dict[tuple[str, EngineRole], asyncio.Task[Translator]] = {}
         self._reload_lock = asyncio.Lock()

@@ -155,7 +155,7 @@ def resolve_texts(
     first = next(iter(found.values()))
     if not is_target:
         _check_passthrough(languages, first[1], words, detected, request.dialect)
-    elif request.rejects_other_languages:
+    elif request.dialect.rejects_other_languages:
         sources = [source for source, target in found.values() if source != target]
         _check_detected(languages, sources, words, detected, request)
     return [

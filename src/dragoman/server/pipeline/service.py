@@ -29,7 +29,7 @@ from dragoman.config.corpus import Direction
 from dragoman.engines.directions import in_direction
 from dragoman.environment import default_threads
 from dragoman.server.errors import DeadlineExceeded, RequestError
-from dragoman.server.metrics import MetricsSink
+from dragoman.server.metrics import ServerMetrics
 from dragoman.server.models.registry import ModelRegistry
 from dragoman.server.models.routing import find_route
 from dragoman.server.request_types import ModelInfo, ReloadResult, TranslationRequest, TranslationResult
@@ -79,7 +79,7 @@ class OpenPair:
 async def open_service(
     bundles: Mapping[str, Path],
     settings: ServerSettings,
-    metrics: MetricsSink | None = None,
+    metrics: ServerMetrics | None = None,
     *,
     load_all: bool = False,
 ) -> TranslationService:
@@ -103,9 +103,9 @@ class TranslationService:
     calls end with `TranslationCancelled`.
     """
 
-    def __init__(self, settings: ServerSettings, metrics: MetricsSink | None = None) -> None:
+    def __init__(self, settings: ServerSettings, metrics: ServerMetrics | None = None) -> None:
         self.settings = settings
-        self._metrics = metrics or MetricsSink()
+        self._metrics = metrics or ServerMetrics()
         threads = settings.threads or default_threads()
         self._admission = AdmissionController(settings.limits, workers=threads, metrics=self._metrics)
         self._batcher = Batcher(settings, threads, self._admission.throughput, self._metrics)
@@ -131,7 +131,6 @@ class TranslationService:
         self._registry.preload_for_phrases(pairs)
 
     def admit(self, seconds: float | None = None, charge: Callable[[int], None] = lambda tokens: None) -> Reservation:
-        """See `AdmissionController.admit`."""
         return self._admission.admit(seconds, charge)
 
     async def open_pair(self, request: TranslationRequest, reservation: Reservation) -> OpenPair:

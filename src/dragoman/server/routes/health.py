@@ -6,12 +6,12 @@ from fastapi import APIRouter, Response
 from starlette.responses import JSONResponse
 
 from dragoman.server.http.route_policy import route_policy
-from dragoman.server.metrics import PrometheusMetrics
+from dragoman.server.metrics import ServerMetrics
 
 _NO_STORE = {"cache-control": "no-store"}
 
 
-def router(is_ready: Callable[[], bool], metrics: PrometheusMetrics | None) -> APIRouter:
+def router(is_ready: Callable[[], bool], metrics: ServerMetrics | None) -> APIRouter:
     """Return the health routes of LibreTranslate and Kubernetes, and ``/metrics``."""
     routes = APIRouter(tags=["health"])
 

@@ -51,7 +51,13 @@ def _size_error(size: int, limit: int) -> RequestError:
     return RequestError(f"Invalid request: request ({size}) exceeds text limit ({limit})")
 
 
-LIBRETRANSLATE = Dialect("LibreTranslate", listing="/languages", names_languages=False, size_error=_size_error)
+LIBRETRANSLATE = Dialect(
+    "LibreTranslate",
+    listing="/languages",
+    names_languages=False,
+    rejects_other_languages=True,
+    size_error=_size_error,
+)
 
 _Digits = Annotated[str, Field(pattern=r"^-?[0-9]{1,4}$")]
 _Texts = Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)]
@@ -60,22 +66,27 @@ _ApiKey = Annotated[
 ]
 
 
-class LibreTranslateRequest(BaseModel):
-    """Body of `/translate`."""
+class DetectRequest(BaseModel):
+    """Body of `/detect`."""
 
     model_config = ConfigDict(extra="ignore")
 
     q: _Texts = Field(description="A text, or a list of texts.", examples=[EXAMPLE_SOURCE])
-    source: SourceLanguage
-    target: TargetLanguage
-    format: Literal["text", "html", ""] | None = Field("text", examples=["text"])
-    alternatives: StrictInt | _Digits | None = Field(0, description="Maximum number of alternatives.", examples=[0])
-    glossary: str | None = Field(None, description="Name or id of a stored glossary; LibreTranslate has none.")
     api_key: _ApiKey = None
 
     @property
     def texts(self) -> list[str]:
         return self.q if isinstance(self.q, list) else [self.q]
+
+
+class LibreTranslateRequest(DetectRequest):
+    """Body of `/translate`."""
+
+    source: SourceLanguage
+    target: TargetLanguage
+    format: Literal["text", "html", ""] | None = Field("text", examples=["text"])
+    alternatives: StrictInt | _Digits | None = Field(0, description="Maximum number of alternatives.", examples=[0])
+    glossary: str | None = Field(None, description="Name or id of a stored glossary; LibreTranslate has none.")
 
     @property
     def max_alternatives(self) -> int:
@@ -98,7 +109,6 @@ class LibreTranslateRequest(BaseModel):
             options=options,
             glossary=stored,
             dialect=LIBRETRANSLATE,
-            rejects_other_languages=True,
         )
 
 
@@ -108,19 +118,6 @@ class LibreTranslateResponse(BaseModel):
     translatedText: str | list[str] = Field(examples=[EXAMPLE_TARGET])  # noqa: N815 -- LibreTranslate's name
     detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = None  # noqa: N815
     alternatives: list[str] | list[list[str]] | None = None
-
-
-class DetectRequest(BaseModel):
-    """Body of `/detect`."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    q: _Texts = Field(examples=[EXAMPLE_SOURCE])
-    api_key: _ApiKey = None
-
-    @property
-    def texts(self) -> list[str]:
-        return self.q if isinstance(self.q, list) else [self.q]
 
 
 class ModelProvenance(BaseModel):

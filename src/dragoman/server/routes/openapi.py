@@ -88,9 +88,12 @@ def problem_response(status: int, dialect: Dialect = NATIVE) -> dict[str, Any]:
 
 
 def request_body(
-    model: type[BaseModel], media_types: Sequence[str] = (JSON,), **examples: Mapping[str, Any]
+    model: type[BaseModel],
+    media_types: Sequence[str] = (JSON,),
+    parameters: Sequence[Mapping[str, Any]] = (),
+    **examples: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the argument of a route that describes its body, for every media type."""
+    """Return the argument of a route that describes its body, for every media type, and its parameters."""
     schema = _inlined(model.model_json_schema())
     named = {name: {"value": dict(value)} for name, value in examples.items()}
     content = {
@@ -98,7 +101,8 @@ def request_body(
         | ({"examples": named} if each == JSON else {})
         for each in media_types
     }
-    return {"openapi_extra": {"requestBody": {"required": True, "content": content}}}
+    described: dict[str, Any] = {"requestBody": {"required": True, "content": content}}
+    return {"openapi_extra": described | ({"parameters": list(parameters)} if parameters else {})}
 
 
 def _inlined(schema: Any, definitions: Mapping[str, Any] | None = None) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from dragoman.server.errors import Draining, Overloaded, RequestError, TooLarge
-from dragoman.server.metrics import MetricsSink
+from dragoman.server.metrics import ServerMetrics
 from dragoman.server.settings import Limits
 
 _INITIAL_REQUEST_TOKENS = 20.0  # expected per request, until requests were seen
@@ -50,7 +50,7 @@ class AdmissionController:
         limits: Limits,
         *,
         workers: int = 1,
-        metrics: MetricsSink | None = None,
+        metrics: ServerMetrics | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
         self.throughput = ThroughputEstimate(workers)
@@ -58,7 +58,7 @@ class AdmissionController:
         """Source tokens that are expected, queued or in a batch."""
         self.requests = 0
         self.is_draining = False
-        self._limits, self._metrics = limits, metrics or MetricsSink()
+        self._limits, self._metrics = limits, metrics or ServerMetrics()
         self._clock = clock or asyncio.get_running_loop().time
         self._expected = _INITIAL_REQUEST_TOKENS
         self._empty = asyncio.Event()

@@ -17,7 +17,7 @@ from dragoman.api.translation.options import TranslationCancelled
 from dragoman.api.translation.prepared_text import PreparedText
 from dragoman.api.translation.translator import Translator
 from dragoman.server.errors import DeadlineExceeded, Draining
-from dragoman.server.metrics import BatchRecord, MetricsSink
+from dragoman.server.metrics import BatchRecord, ServerMetrics
 from dragoman.server.scheduling.admission import Reservation, ThroughputEstimate
 from dragoman.server.scheduling.sentence_queue import (
     BatchJob,
@@ -59,13 +59,17 @@ class Batcher:
     """Worker threads and their queue. Create, use and close it on the thread of the event loop."""
 
     def __init__(
-        self, settings: ServerSettings, workers: int, throughput: ThroughputEstimate, metrics: MetricsSink | None = None
+        self,
+        settings: ServerSettings,
+        workers: int,
+        throughput: ThroughputEstimate,
+        metrics: ServerMetrics | None = None,
     ) -> None:
         self._queue = SentenceQueue(tokens=settings.batch_tokens, sentences=settings.batch_sentences)
         self._wait, self._full = settings.batch_wait, settings.batch_sentences
         self._arrivals: list[QueuedSentence] = []
         self._last = _LastBatch()
-        self._throughput, self._metrics = throughput, metrics or MetricsSink()
+        self._throughput, self._metrics = throughput, metrics or ServerMetrics()
         self._loop = asyncio.get_running_loop()
         self._condition = threading.Condition()
         self._running: Counter[int] = Counter()  # batches by id of their engine

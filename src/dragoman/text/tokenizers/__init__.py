@@ -1,6 +1,6 @@
 """Tokenizers and vocabularies."""
 
-from dragoman.text.tokenizers.base import Tokenizer
+from dragoman.text.tokenizers.base import PrefixedTokenizer, Tokenizer, language_token_id
 from dragoman.text.tokenizers.build import (
     TOKENIZER_FILES,
     TOKENIZERS,
@@ -11,7 +11,6 @@ from dragoman.text.tokenizers.build import (
 )
 from dragoman.text.tokenizers.extend import add_control_tokens, extend_tokenizer, token_segmenter
 from dragoman.text.tokenizers.imported import ImportedTokenizer
-from dragoman.text.tokenizers.prefixed import PrefixedTokenizer, language_token_id
 from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer, train_sentencepiece
 from dragoman.text.tokenizers.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
 from dragoman.text.tokenizers.word_and_character import CharacterTokenizer, WordTokenizer, train_characters, train_words

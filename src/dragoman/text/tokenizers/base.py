@@ -1,10 +1,10 @@
-"""Tokenizer protocol, base class of tokenizers with a vocabulary, and the spans of tokens in a text."""
+"""Base classes of tokenizers, and of those with a vocabulary; the spans of tokens in a text."""
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar, Protocol, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,83 +15,82 @@ from dragoman.text.tokenizers.notation import PREFIX_MARK, SPACE_MARK, join_toke
 from dragoman.text.tokenizers.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID, UNKNOWN, Vocabulary
 
 
-class Tokenizer(Protocol):
+class Tokenizer(ABC):
     """Convert text to token ids and back.
 
     ``decode(encode(text)) == text`` for every text whose tokens are all in the vocabulary. Tokenizers do not normalize;
     a `Normalizer` does that before. They hold no state, so threads can share them, and they can be pickled.
     """
 
-    @property
-    def kind(self) -> str:
-        """The value of the setting `tokenizer.kind`."""
+    kind: str
+    """The value of the setting `tokenizer.kind`."""
+    pad_id: int = PAD_ID
+    unk_id: int = UNK_ID
+    bos_id: int = BOS_ID
+    eos_id: int = EOS_ID
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """Number of ids, special ones included."""
 
     @property
     def can_sample(self) -> bool:
         """Whether `sample` can return more than one segmentation."""
+        return False
 
-    @property
-    def pad_id(self) -> int:
-        """The id of padding."""
-
-    @property
-    def unk_id(self) -> int:
-        """The id of unknown tokens."""
-
-    @property
-    def bos_id(self) -> int:
-        """The id that begins a sentence."""
-
-    @property
-    def eos_id(self) -> int:
-        """The id that ends a sentence."""
-
+    @abstractmethod
     def tokens(self, text: str) -> list[str]:
         """Split text into tokens; an unknown token keeps its surface form."""
 
+    @abstractmethod
     def encode(self, text: str) -> list[int]:
         """Return the ids of the tokens, without adding special ones."""
 
     def can_read(self, character: str) -> bool:
         """Whether tokens can represent a character; an unknown word of a word vocabulary is no unknown character."""
+        return True
 
     def sample(self, text: str, *, seed: tuple[int, ...], temperature: float) -> list[int]:
-        """Return the ids of one possible segmentation, drawn by the seed: subword regularisation."""
+        """Return the ids of one possible segmentation, drawn by the seed: subword regularisation.
 
+        If there is only one, raise `TokenizerError`.
+        """
+        raise TokenizerError(
+            f"tokenizer must be a sentencepiece unigram model to sample from, got {self.kind!r}; "
+            "turn subword sampling off or train a unigram model"
+        )
+
+    @abstractmethod
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text of the ids; padding and sentence marks are dropped, ``<unk>`` is kept."""
 
+    @abstractmethod
     def id_to_token(self, token_id: int) -> str:
         """Return the token with this id."""
 
+    @abstractmethod
     def token_to_id(self, token: str) -> int:
         """Return the id of a token, or the unknown id."""
 
+    @abstractmethod
     def to_bytes(self) -> bytes:
         """Return the content of the file that `save` writes."""
 
+    @abstractmethod
     def save(self, folder: Path) -> list[Path]:
         """Write the tokenizer into the folder and return the files written."""
 
 
-class VocabularyTokenizer(ABC):
+class VocabularyTokenizer(Tokenizer):
     """Base class of tokenizers with a `Vocabulary`; subclasses split text and define the file."""
 
-    kind: ClassVar[str]
-    file_name: ClassVar[str]
-    pad_id: ClassVar[int] = PAD_ID
-    unk_id: ClassVar[int] = UNK_ID
-    bos_id: ClassVar[int] = BOS_ID
-    eos_id: ClassVar[int] = EOS_ID
+    file_name: str
 
     # Decoded form of an unknown token, and whether a space is added before the first word so that it is spelt like the
     # other words.
-    _unknown: ClassVar[str] = UNKNOWN
-    _has_prefix: ClassVar[bool] = True
+    _unknown: str = UNKNOWN
+    _has_prefix: bool = True
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         if vocabulary.kind != self.kind:
@@ -114,25 +113,7 @@ class VocabularyTokenizer(ABC):
 
     @property
     def size(self) -> int:
-        """Number of ids, special ones included."""
         return len(self.vocabulary)
-
-    @property
-    def can_sample(self) -> bool:
-        """Whether `sample` can return more than one segmentation."""
-        return False
-
-    def can_read(self, character: str) -> bool:
-        """Whether tokens can represent a character."""
-        return True
-
-    @abstractmethod
-    def tokens(self, text: str) -> list[str]:
-        """Split text into tokens; an unknown token keeps its surface form."""
-
-    @abstractmethod
-    def to_bytes(self) -> bytes:
-        """Return the content of the file that `save` writes."""
 
     @classmethod
     @abstractmethod
@@ -140,31 +121,19 @@ class VocabularyTokenizer(ABC):
         """Read what `to_bytes` wrote."""
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of the tokens, without adding special ones."""
         return [self.vocabulary.id_of(token) for token in self.tokens(text)]
 
-    def sample(self, text: str, *, seed: tuple[int, ...], temperature: float) -> list[int]:
-        """Raise `TokenizerError`: there is only one segmentation."""
-        raise TokenizerError(
-            f"tokenizer must be a sentencepiece unigram model to sample from, got {self.kind!r}; "
-            "turn subword sampling off or train a unigram model"
-        )
-
     def decode(self, ids: Iterable[int]) -> str:
-        """Return the text of the ids; padding and sentence marks are dropped, ``<unk>`` is kept."""
         text = join_tokens(map(self.vocabulary.token_of, ids), unknown=self._unknown)
         return text.removeprefix(" ") if self._has_prefix else text
 
     def id_to_token(self, token_id: int) -> str:
-        """Return the token with this id."""
         return self.vocabulary.token_of(token_id)
 
     def token_to_id(self, token: str) -> int:
-        """Return the id of a token, or the unknown id."""
         return self.vocabulary.id_of(token)
 
     def save(self, folder: Path) -> list[Path]:
-        """Write the tokenizer into the folder and return the files written."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / self.file_name
         path.write_bytes(self.to_bytes())
@@ -238,3 +207,67 @@ def _may_follow(token: str) -> bool:
         return False
     first = token[0]
     return first == SPACE_MARK or is_spaceless(first) or not (first.isalnum() or attaches(first) or first == "_")
+
+
+def language_token_id(tokenizer: Tokenizer, token: str) -> int:
+    """Return the id of a language token; a vocabulary without it is a `TokenizerError`."""
+    found = tokenizer.token_to_id(token)
+    if found == tokenizer.unk_id:
+        raise TokenizerError(
+            f"the vocabulary has no language token {ascii(token)[:60]}; train the tokenizer with all languages of "
+            "the model"
+        )
+    return found
+
+
+class PrefixedTokenizer(Tokenizer):
+    """Another tokenizer, with a token before every text that has tokens. `save` writes the other one."""
+
+    def __init__(self, tokenizer: Tokenizer, prefix: str) -> None:
+        self.tokenizer, self.prefix, self.kind = tokenizer, prefix, tokenizer.kind
+        self.pad_id, self.unk_id = tokenizer.pad_id, tokenizer.unk_id
+        self.bos_id, self.eos_id = tokenizer.bos_id, tokenizer.eos_id
+        self.prefix_id = language_token_id(tokenizer, prefix)
+
+    @property
+    def size(self) -> int:
+        return self.tokenizer.size
+
+    @property
+    def can_sample(self) -> bool:
+        return self.tokenizer.can_sample
+
+    def tokens(self, text: str) -> list[str]:
+        """Split text into tokens; the prefix is `PREFIX_MARK`."""
+        tokens = self.tokenizer.tokens(text)
+        return [PREFIX_MARK, *tokens] if tokens else tokens
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of the tokens, with the prefix and without other special ones."""
+        return self._with_prefix(self.tokenizer.encode(text))
+
+    def can_read(self, character: str) -> bool:
+        return self.tokenizer.can_read(character)
+
+    def sample(self, text: str, *, seed: tuple[int, ...], temperature: float) -> list[int]:
+        return self._with_prefix(self.tokenizer.sample(text, seed=seed, temperature=temperature))
+
+    def _with_prefix(self, ids: list[int]) -> list[int]:
+        return [self.prefix_id, *ids] if ids else ids
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Return the text of the ids, without the prefix."""
+        numbers = list(ids)
+        return self.tokenizer.decode(numbers[1:] if numbers[:1] == [self.prefix_id] else numbers)
+
+    def id_to_token(self, token_id: int) -> str:
+        return self.tokenizer.id_to_token(token_id)
+
+    def token_to_id(self, token: str) -> int:
+        return self.tokenizer.token_to_id(token)
+
+    def to_bytes(self) -> bytes:
+        return self.tokenizer.to_bytes()
+
+    def save(self, folder: Path) -> list[Path]:
+        return self.tokenizer.save(folder)

@@ -35,7 +35,6 @@ class _JsonTokenizer(VocabularyTokenizer):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Read what `to_bytes` wrote."""
         return cls(Vocabulary.from_bytes(data))
 
 
@@ -51,7 +50,6 @@ class WordTokenizer(_JsonTokenizer):
     _unknown = f" {UNKNOWN}"
 
     def tokens(self, text: str) -> list[str]:
-        """Split text into tokens; an unknown token keeps its surface form."""
         check_unicode(text)
         return _word_pattern().findall(SPACE_MARK + mark_spaces(text)) if text else []
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.api.files.path_translation import default_output
+from dragoman.api.files.file_translation import default_output
 from dragoman.api.translation.translator import Translator
 from dragoman.errors import DragomanError
 from dragoman.text import Tokenizer

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.config.corpus import CleaningConfig
-from dragoman.data.cleaning.change_texts import _MOJIBAKE, normalize_frame, repair
+from dragoman.data.cleaning.pipeline import _MOJIBAKE, normalize_frame, repair
 from dragoman.data.reason_counts import Example
 from dragoman.text import Normalizer
 from dragoman.text.normalize import Form

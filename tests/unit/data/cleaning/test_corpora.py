@@ -8,9 +8,8 @@ import polars as pl
 import pytest
 
 from dragoman.config.corpus import CleaningConfig
-from dragoman.data.cleaning.change_texts import normalize_frame, repair
 from dragoman.data.cleaning.filters.side_comparison import differing_numbers
-from dragoman.data.cleaning.pipeline import apply_filters, build_filters
+from dragoman.data.cleaning.pipeline import apply_filters, build_filters, normalize_frame, repair
 from dragoman.text import Normalizer
 from testkit.generate_corpus import FAULT_KINDS, Corpus
 from tests.unit.data.cleaning.pairs import frame

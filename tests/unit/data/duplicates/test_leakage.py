@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.config import CleaningConfig
-from dragoman.data.cleaning.change_texts import normalize_frame, repair
+from dragoman.data.cleaning.pipeline import normalize_frame, repair
 from dragoman.data.duplicates import leakage
 from dragoman.data.duplicates.drop_decisions import Decision
 from dragoman.data.duplicates.leakage import HeldOutPairs, mark_leaks

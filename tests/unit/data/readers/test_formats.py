@@ -20,7 +20,7 @@ from dragoman.config.corpus import CorpusConfig
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.data.readers.formats import parquet
-from dragoman.data.readers.formats.parquet_pages import page_sizes
+from dragoman.data.readers.formats.parquet import page_sizes
 from dragoman.data.reason_counts import Tally
 from dragoman.errors import DataError
 
@@ -149,7 +149,7 @@ def test_tmx_chunks_are_bounded_by_bytes(tmp_path: Path, monkeypatch: pytest.Mon
     unit = f'<tu><tuv lang="de"><seg>{"x" * 300}</seg></tuv><tuv lang="en"><seg>y</seg></tuv></tu>'
     (tmp_path / "a.tmx").write_text(f"<tmx><body>{unit * 50}</body></tmx>")
     monkeypatch.setattr("dragoman.data.readers.formats.tmx.MOST_BYTES", 2000)
-    monkeypatch.setattr("dragoman.data.readers.compression._BLOCK", 1000)
+    monkeypatch.setattr("dragoman.data.readers.streams._BLOCK", 1000)
     chunks = read(tmp_path, "a.tmx", rows=1000)
     assert sum(lines.records for lines in chunks) == 50
     assert max(lines.records for lines in chunks) <= 12

@@ -13,7 +13,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from dragoman.config.corpus import CorpusConfig
-from dragoman.data.readers import compression as packing
+from dragoman.data.readers import streams as packing
 from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.data.readers.formats.parquet import ParquetReader
 from dragoman.data.readers.streams import ByteStream, open_stream, plain_name, stored_size

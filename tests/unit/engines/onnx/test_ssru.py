@@ -18,7 +18,7 @@ from dragoman.bundle.bundle import inherit_inference
 from dragoman.bundle.checkpoint_bundle import save_run_tokenizers
 from dragoman.bundle.shortlist import Shortlist
 from dragoman.bundle.weights import Quantization
-from dragoman.engines.export import export_bundle
+from dragoman.engines.export_cache import export_bundle
 from dragoman.engines.onnx.engine import OnnxEngine
 from dragoman.engines.onnx.export import DECODER_STEP_FILE, ENCODER_FILE, OUTPUT_FILE, export_onnx
 from dragoman.engines.onnx.graph.builder import import_onnx

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from dragoman.server.errors import Overloaded, RequestError, TooLarge
-from dragoman.server.http.body_limits import BodyBuffer, BodyTimeout, declared_length, find_keys
+from dragoman.server.http.request_body import BodyBuffer, BodyTimeout, declared_length, find_keys
 
 NAMES = (b"api_key", b"auth_key")
 

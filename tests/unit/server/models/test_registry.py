@@ -17,7 +17,7 @@ from dragoman.bundle import Bundle
 from dragoman.config.search import SearchSettings
 from dragoman.errors import BundleError, ConfigError, MissingExtraError
 from dragoman.server.errors import Draining, ModelUnavailable, NotInstalled
-from dragoman.server.metrics import MetricsSink
+from dragoman.server.metrics import ServerMetrics
 from dragoman.server.models import registry as fleet_module
 from dragoman.server.models import served_model as model_module
 from dragoman.server.models.registry import ModelRegistry
@@ -27,8 +27,9 @@ from testkit.untrusted_bundles import reseal
 from tests.server.bundles import tiny_bundle
 
 
-class Book(MetricsSink):
+class Book(ServerMetrics):
     def __init__(self) -> None:
+        super().__init__()
         self.states: list[tuple[str, str]] = []
         self.reloads: list[tuple[str, bool]] = []
 

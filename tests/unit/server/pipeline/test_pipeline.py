@@ -14,6 +14,7 @@ from dragoman.server.pipeline.language_resolution import LanguageDetector, Resol
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_checks import build_options, check_glossary, check_texts
 from dragoman.server.request_types import DetectedLanguage, TranslationRequest, TranslationResult
+from dragoman.server.routes.libretranslate import LIBRETRANSLATE
 from dragoman.server.scheduling.admission import Reservation
 from dragoman.server.settings import Limits, ServerSettings
 from tests.server.fake_service import FakeReservation, FakeService
@@ -126,7 +127,7 @@ def test_a_language_that_is_translated_into_another_target_is_rejected() -> None
 
     assert pipeline.resolve(wanted)[0].detected.unavailable == "fr"  # type: ignore[union-attr]
     with pytest.raises(RequestError, match=r"^fr is not supported for the target PT: .*; supported: en, es;") as caught:
-        pipeline.resolve(replace(wanted, rejects_other_languages=True))
+        pipeline.resolve(replace(wanted, dialect=LIBRETRANSLATE))
     assert caught.value.code == "unavailable_pair"
 
 
@@ -135,7 +136,7 @@ def test_a_language_similar_to_one_that_is_translated_is_not_rejected() -> None:
     pipeline = TranslationPipeline(IntoPortuguese(), ServerSettings(), detector=detector)
     text = "Dous cans xogan na neve diante da casa dos meus avós, e logo chove."
 
-    pipeline.resolve(replace(request([text], "auto", "pt"), rejects_other_languages=True))
+    pipeline.resolve(replace(request([text], "auto", "pt"), dialect=LIBRETRANSLATE))
 
 
 class IntoChinese(FakeService):

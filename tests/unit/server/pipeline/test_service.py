@@ -16,7 +16,7 @@ from dragoman.engines import select
 from dragoman.errors import DataError
 from dragoman.server.errors import DeadlineExceeded, Draining, ModelUnavailable, RequestError, TooLarge
 from dragoman.server.glossaries import open_glossary_store, term_dictionary
-from dragoman.server.metrics import MetricsSink
+from dragoman.server.metrics import ServerMetrics
 from dragoman.server.models.registry import ModelRegistry
 from dragoman.server.pipeline.service import TranslationService
 from dragoman.server.request_types import TranslationRequest, TranslationResult
@@ -273,8 +273,9 @@ def test_too_late_is_said_in_time(bundles: dict[str, Path]):
 
 
 def test_flags_are_counted(bundles: dict[str, Path]):
-    class Flags(MetricsSink):
+    class Flags(ServerMetrics):
         def __init__(self) -> None:
+            super().__init__()
             self.names: list[str] = []
 
         def count_flag(self, flag: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.server.errors import Overloaded, TooLarge
-from dragoman.server.routes.download_store import DownloadStore, StoredDocument, plain_name
+from dragoman.server.routes.document_files import DownloadStore, StoredDocument, plain_name
 
 ANNA, BEN = b"anna", b"ben"
 
@@ -119,7 +119,7 @@ def test_a_cleaner_of_temporary_files_finds_nothing_to_remove(tmp_path: Path, mo
 
 def test_a_killed_process_leaves_nothing_behind(tmp_path: Path) -> None:
     script = (
-        "import asyncio, os; from dragoman.server.routes.download_store import DownloadStore as Store;"
+        "import asyncio, os; from dragoman.server.routes.document_files import DownloadStore as Store;"
         "store = Store(); asyncio.run(store.add('a.txt', b'x' * 100_000)); os._exit(9)"
     )
     done = subprocess.run([sys.executable, "-c", script], env=os.environ | {"TMPDIR": str(tmp_path)}, check=False)

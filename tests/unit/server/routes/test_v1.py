@@ -8,7 +8,7 @@ import pytest
 from dragoman.evaluation.quality_flags import FLAGS
 from dragoman.server.access.api_keys import create_key
 from dragoman.server.errors import Overloaded, TooLarge
-from dragoman.server.routes.v1_schemas import InspectResponse
+from dragoman.server.routes.v1 import InspectResponse
 from dragoman.server.settings import ServerSettings
 from tests.server.asgi_calls import Caller, events_in
 from tests.server.fake_service import FakeService

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from dragoman.server.errors import Draining, Overloaded, RateLimited, TooLarge
-from dragoman.server.metrics import MetricsSink
+from dragoman.server.metrics import ServerMetrics
 from dragoman.server.scheduling.admission import AdmissionController, ThroughputEstimate
 from dragoman.server.settings import Limits
 
 
-class Sheds(MetricsSink):
+class Sheds(ServerMetrics):
     def __init__(self) -> None:
+        super().__init__()
         self.reasons: list[str] = []
 
     def count_rejected(self, reason: str) -> None:

@@ -18,7 +18,7 @@ from dragoman.config.search import SearchSettings
 from dragoman.engines.onnx.engine import OnnxEngine
 from dragoman.search.hypothesis import Hypothesis, SearchInput
 from dragoman.server.errors import DeadlineExceeded, Draining
-from dragoman.server.metrics import BatchRecord, MetricsSink
+from dragoman.server.metrics import BatchRecord, ServerMetrics
 from dragoman.server.scheduling.admission import AdmissionController, Reservation
 from dragoman.server.scheduling.batcher import Batcher
 from dragoman.server.scheduling.sentence_queue import TextStream
@@ -30,8 +30,9 @@ from tests.unit.api.table_engine import TableEngine, subwords, table_translator
 SUBWORDS = subwords()
 
 
-class Book(MetricsSink):
+class Book(ServerMetrics):
     def __init__(self) -> None:
+        super().__init__()
         self.batches: list[BatchRecord] = []
         self.left = 0
 

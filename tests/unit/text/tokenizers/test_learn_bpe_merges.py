@@ -1,6 +1,6 @@
 import pytest
 
-from dragoman.text.tokenizers.learn_bpe_merges import learn_merges
+from dragoman.text.tokenizers.extend import learn_merges
 
 
 def test_the_most_frequent_neighbours_are_joined_first():

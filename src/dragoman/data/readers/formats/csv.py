@@ -120,7 +120,6 @@ class CsvChunk(TsvChunk):
 
     @property
     def separator(self) -> str:
-        """Name of the character between columns."""
         return "comma" if self.delimiter == "," else "semicolon"
 
     def _without_header(self, cells: tuple[str, str]) -> str:
@@ -141,7 +140,6 @@ class CsvChunk(TsvChunk):
         return super()._check_widths(frame.filter(pl.col("columns") <= self.width), draft)
 
     def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> ChunkPairs:
-        """Decode the rows and take the two columns."""
         draft = ChunkBuilder(self.file)
         first = self.block.first_line
         texts = self.texts(draft, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes).to_list()

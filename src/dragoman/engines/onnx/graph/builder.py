@@ -1,10 +1,14 @@
-"""Builder of an ONNX graph: each operation takes names of values and returns the name of its result."""
+"""Builder of an ONNX graph: each operation takes names of values and returns the name of its result.
+
+Large constants can be in a file for several graphs, which ONNX Runtime maps into memory; equal arrays are stored once.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,16 +43,6 @@ def import_onnx(module: str = "onnx") -> Any:
     return import_package(module, "export", "exporting to ONNX")
 
 
-class SharedConstants(Protocol):
-    """Where a graph stores large constants; see `shared_weights`."""
-
-    def holds(self, array: Array) -> bool:
-        """Whether an array was placed there."""
-
-    def place(self, array: Array, name: str, *, is_table: bool = False) -> TensorMessage | None:
-        """The ONNX tensor of an array that is placed there; None for one that belongs in the graph."""
-
-
 class Graph:
     """Operations in execution order. With `precision` int8, `linear` multiplies 8-bit integers.
 
@@ -56,7 +50,7 @@ class Graph:
     inputs of a product is fixed, or computed per row.
     """
 
-    def __init__(self, name: str, precision: str, *, prefix: str = "", shared: SharedConstants | None = None) -> None:
+    def __init__(self, name: str, precision: str, *, prefix: str = "", shared: SharedWeights | None = None) -> None:
         self.name = name
         self._shared = shared
         self._prefix = prefix
@@ -228,3 +222,55 @@ def quantised_rows(W: Array) -> tuple[Array, Array]:
     """Integers and one step per row, W ≈ integers × steps. Shapes: [out, in] -> [out, in], [out]."""
     steps = np.maximum(np.abs(W).max(1), np.finfo(np.float32).tiny) / _WEIGHT_LEVELS
     return np.rint(W / steps[:, None]).astype(np.int8), steps.astype(np.float32)
+
+
+_ALIGNMENT = 4096  # a page of memory
+_LEAST_BYTES = 4096  # smaller arrays are in the graphs
+
+
+class SharedWeights:
+    """The large arrays of graphs. Paths in the graphs are relative, so that a folder with all of them can be moved."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offsets: dict[tuple[str, tuple[int, ...], bytes], int] = {}
+        self._arrays: list[tuple[int, Array]] = []
+        self._end = 0
+
+    def holds(self, array: Array) -> bool:
+        """Whether an array was placed in the file."""
+        return _key(array) in self._offsets
+
+    def place(self, array: Array, name: str, *, is_table: bool = False) -> TensorMessage | None:
+        """The ONNX tensor of an array that is placed in the file; None for a small one.
+
+        The name of a table is that by which `MappedWeights` finds it.
+        """
+        if array.nbytes < _LEAST_BYTES:
+            return None
+        key = _key(array)
+        if key not in self._offsets:
+            self._offsets[key] = self._end
+            self._arrays.append((self._end, array))
+            self._end += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
+        if is_table:
+            name = ".".join(("table", array.dtype.name, *map(str, (self._offsets[key], *array.shape)), ""))
+        onnx = import_onnx()
+        tensor = onnx.TensorProto(name=name, dims=array.shape, data_location=onnx.TensorProto.EXTERNAL)
+        tensor.data_type = import_onnx("onnx.helper").np_dtype_to_tensor_dtype(array.dtype)
+        facts = {"location": self._path.name, "offset": self._offsets[key], "length": array.nbytes}
+        for fact, value in facts.items():
+            tensor.external_data.add(key=fact, value=str(value))
+        return tensor
+
+    def save(self) -> None:
+        """Write the file."""
+        with self._path.open("wb") as file:
+            for offset, array in self._arrays:
+                file.seek(offset)
+                file.write(np.ascontiguousarray(array).data)
+            file.truncate(self._end)
+
+
+def _key(array: Array) -> tuple[str, tuple[int, ...], bytes]:
+    return array.dtype.str, array.shape, hashlib.sha256(np.ascontiguousarray(array).data).digest()

@@ -13,8 +13,7 @@ import numpy as np
 from dragoman.bundle.weights import Quantization
 from dragoman.config.schema import TransformerConfig
 from dragoman.engines.onnx.graph.attention import padding_mask
-from dragoman.engines.onnx.graph.builder import FLOAT, INT8, INT64, Array, Graph, Size, Value
-from dragoman.engines.onnx.graph.shared_weights import SharedWeights
+from dragoman.engines.onnx.graph.builder import FLOAT, INT8, INT64, Array, Graph, SharedWeights, Size, Value
 from dragoman.engines.onnx.graph.transformer_parts import TransformerParts, WeightRows, rows_quantised
 from dragoman.engines.position_table import position_table
 

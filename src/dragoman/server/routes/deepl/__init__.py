@@ -4,7 +4,7 @@ from fastapi import APIRouter
 
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.routes.deepl import documents, glossaries, text
-from dragoman.server.routes.deepl.schemas import DEEPL
+from dragoman.server.routes.deepl.text import DEEPL
 
 
 def routers(pipeline: TranslationPipeline) -> list[APIRouter]:

@@ -22,10 +22,16 @@ from dragoman.server.pipeline.documents import TranslatedDocument, translate_doc
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_checks import build_options
 from dragoman.server.request_types import TranslationRequest
-from dragoman.server.routes.deepl.schemas import DEEPL, AuthKey, DeeplGlossaryChoice
-from dragoman.server.routes.deepl.text import read_values
-from dragoman.server.routes.document_files import Upload, read_upload, stored_response, translated_name
-from dragoman.server.routes.download_store import DownloadStore, StoredDocument, rank_owners
+from dragoman.server.routes.deepl.text import DEEPL, AuthKey, DeeplGlossaryChoice, read_values
+from dragoman.server.routes.document_files import (
+    DownloadStore,
+    StoredDocument,
+    Upload,
+    rank_owners,
+    read_upload,
+    stored_response,
+    translated_name,
+)
 from dragoman.server.routes.openapi import BODY_ERRORS, FORMS, JSON, parameter, request_body, responses
 from dragoman.server.scheduling.admission import Reservation
 
@@ -237,7 +243,7 @@ def router(pipeline: TranslationPipeline, downloads: DownloadStore | None = None
     @routes.post(
         "/document/{document_id}",
         **responses(DeeplDocumentStatus, *BODY_ERRORS, 404),
-        **_key_description(),
+        **request_body(DeeplDocumentKey, (JSON, *FORMS), [_ID]),
     )
     @route_policy("body_key", stores=True)
     async def status(request: Request, body: KeyBody) -> Response:
@@ -250,7 +256,7 @@ def router(pipeline: TranslationPipeline, downloads: DownloadStore | None = None
     @routes.post(
         "/document/{document_id}/result",
         **responses(None, *BODY_ERRORS, 404, more=_BINARY),
-        **_key_description(),
+        **request_body(DeeplDocumentKey, (JSON, *FORMS), [_ID]),
     )
     @route_policy("body_key", stores=True)
     async def result(request: Request, body: KeyBody) -> Response:
@@ -295,7 +301,6 @@ def _to_request(
         options=options,
         glossary=glossary,
         dialect=DEEPL,
-        rejects_other_languages=True,
     )
 
 
@@ -313,9 +318,3 @@ def _form() -> dict[str, Any]:
     schema["properties"]["file"] = {"type": "string", "format": "binary", "description": "The document."}
     schema["required"] = ["file", "target_lang"]
     return {"requestBody": {"required": True, "content": {FORMS[1]: {"schema": schema}}}}
-
-
-def _key_description() -> dict[str, Any]:
-    described = request_body(DeeplDocumentKey, (JSON, *FORMS))
-    described["openapi_extra"]["parameters"] = [_ID]
-    return described

@@ -12,7 +12,7 @@ from dragoman.server.access.api_keys import create_key
 from dragoman.server.errors import NotFound, Overloaded, RateLimited, RequestError
 from dragoman.server.pipeline.documents import TranslatedDocument
 from dragoman.server.routes.deepl.documents import DocumentJobs
-from dragoman.server.routes.download_store import DownloadStore
+from dragoman.server.routes.document_files import DownloadStore
 from dragoman.server.settings import Limits, ServerSettings
 from tests.server.asgi_calls import Caller
 
