@@ -105,6 +105,8 @@ CLASSES = {
         "digest": "property",
     },
     "SearchSettings": {
+        "search": "field",
+        "candidates": "field",
         "beam": "field",
         "nbest": "field",
         "length_penalty": "field",
