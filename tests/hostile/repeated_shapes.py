@@ -296,7 +296,16 @@ for unit in ("<si><t>a</t></si>", "<si><r><t>a</t></r></si>", "<si/>", "<a/>"):
     _member(STRINGS, f"<sst {MAIN}>", unit, "</sst>")
 for unit in ("<r><t>a</t></r>", "<r><rPr><b/></rPr><t>a</t></r><r><t>b</t></r>", "<t>a\n</t>", "<rPh/>"):
     _member(f"c{STRINGS[1:]}", f"<sst {MAIN}><si>", unit, "</si></sst>")
-for unit in ("<f>A1</f>", '<f>"a"</f>', "<f ", "<f>", "<filter ", "<is><t>a</t></is>", '<filter val="a#n"/>'):
+for unit in (
+    "<f>A1</f>",
+    '<f>"a"</f>',
+    "<f ",
+    "<f>",
+    "<filter ",
+    "<is><t>a</t></is>",
+    '<filter val="a#n"/>',
+    '<f>"a#n"</f>',
+):
     _member(SHEET, f"<worksheet {MAIN}>", unit, "</worksheet>" if unit[-1] == ">" and unit != "<f>" else "")
 SPACES = " ".join(
     f"xmlns:{name}='urn:oasis:names:tc:opendocument:xmlns:{name}:1.0'" for name in ("office", "text", "table")

@@ -73,7 +73,7 @@ class _OpenDocument:
         self._archive = Archive(name, data)
         self._limits = limits
         self._check(kind)
-        self._referred = ReferredTexts()
+        self._referred = ReferredTexts(limits)
         self._is_sheet = kind == "spreadsheet"
         self._segments = {
             part: [limits.add(inline.tagged) for _, inline in self._texts(part)[2]]

@@ -84,7 +84,7 @@ class _OfficeOpenXml:
         self.name = name
         self._archive = Archive(name, data)
         self._limits = limits
-        self._referred = ReferredTexts()
+        self._referred = ReferredTexts(limits)
         self._main = ""
         self._parts = self._find_parts(kind)
         self._segments: dict[str, list[TaggedText]] = {}

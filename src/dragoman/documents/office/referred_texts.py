@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterable
 from html import unescape
 
+from dragoman.documents.limits import DocumentLimits
 from dragoman.reporting.number_format import format_count
 
+_MAX_FORMULAS = 100_000  # different ones of a part
 _LITERAL = re.compile(r'"((?:[^"]|"")*+)"')
 _CODE = re.compile(r"(?=\S*\d)(?!\S*[^\W\d_]{3}(?<![A-Z]{3}))\S+|[A-Z]{2,4}-[A-Z]{2,4}")
 """One word with a digit and at most two letters in a row unless they are capitals: ``SKU-0042``, ``Q1``, ``4b``."""
@@ -19,7 +21,8 @@ _NAMED = re.compile(
 class ReferredTexts:
     """Texts that occur in the formulas of a spreadsheet; formulas compare without regard to case."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: DocumentLimits) -> None:
+        self._limits = limits
         self._texts: set[str] = set()
         self.has_formulas = False
         self.kept = 0
@@ -38,9 +41,14 @@ class ReferredTexts:
         """Add what a sheet, a table, a pivot cache or the workbook of an xlsx file refers to."""
         utf16 = xml.startswith((b"\xff\xfe", b"\xfe\xff"))
         text = xml.decode("utf-16" if utf16 else "utf-8", "replace")
-        for formula in _FORMULA.findall(text):
+        formulas = _FORMULA.findall(text)
+        self.has_formulas = self.has_formulas or bool(formulas)
+        quoted = {formula for formula in formulas if '"' in formula or "&" in formula}
+        names = set(_NAMED.findall(text))
+        self._limits.check("formulas and filters with texts", len(quoted) + len(names), _MAX_FORMULAS)
+        for formula in quoted:
             self.add_formula(unescape(formula))
-        self.add(unescape(name).replace("_x000a_", "\n") for name in _NAMED.findall(text))
+        self.add(unescape(name).replace("_x000a_", "\n") for name in names)
 
     def stays(self, text: str) -> bool:
         """Whether a text must stay; texts to which something refers are counted."""

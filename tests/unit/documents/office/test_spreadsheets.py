@@ -5,6 +5,7 @@ from lxml import etree
 
 from dragoman.documents.document import reader_notes
 from dragoman.documents.formats import read_document
+from dragoman.documents.limits import DocumentLimits, DocumentTooLargeError
 from dragoman.documents.office.referred_texts import ReferredTexts
 from tests.unit.documents.samples import ODS, XLSX, workbook
 from tests.unit.documents.uppercase_translation import members, packed, texts, translated, unchanged
@@ -21,7 +22,7 @@ MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
     ],
 )
 def test_the_texts_of_a_formula_stay(formula: str, text: str):
-    referred = ReferredTexts()
+    referred = ReferredTexts(DocumentLimits("a.xlsx"))
     assert not referred.stays(text)
     referred.add_formula(formula)
     assert referred.stays(text)
@@ -30,12 +31,12 @@ def test_the_texts_of_a_formula_stay(formula: str, text: str):
 
 @pytest.mark.parametrize("code", ["SKU-0042", "Q1", "x86", "ISO9001", "2024-Q1", "EN-PT"])
 def test_codes_stay(code: str):
-    assert ReferredTexts().stays(code)
+    assert ReferredTexts(DocumentLimits("a.xlsx")).stays(code)
 
 
 @pytest.mark.parametrize("text", ["Chapter1", "Yes", "House 7", "well-known", "OK", "3rd floor", "50kilos"])
 def test_words_are_translated(text: str):
-    assert not ReferredTexts().stays(text)
+    assert not ReferredTexts(DocumentLimits("a.xlsx")).stays(text)
 
 
 def test_numbers_formulas_and_formats_of_a_workbook_stay():
@@ -85,3 +86,11 @@ def test_a_strict_workbook_keeps_its_namespace():
     strings = members(translated("a.xlsx", packed(entries)))["xl/sharedStrings.xml"]
     assert MAIN[1:-1].encode() not in b"".join(f"{each.tag}".encode() for each in etree.fromstring(strings).iter())
     assert unchanged("a.xlsx", packed(entries)) == packed(entries)
+
+
+def test_different_formulas_are_limited_and_equal_ones_count_once():
+    equal = "".join(['<f>A1="a"</f>'] * 100_001)
+    assert texts(read_document("a.xlsx", workbook("<si><t>b c</t></si>", equal))) == ["b c"]
+    different = "".join(f'<f>A1="{number}"</f>' for number in range(100_001))
+    with pytest.raises(DocumentTooLargeError, match="at most 100,000 formulas"):
+        read_document("a.xlsx", workbook("<si><t>b c</t></si>", different))
