@@ -48,7 +48,7 @@ def check(path: Path, suffix: str) -> tuple[str, int, float, float]:
     try:
         document = read_document(path.name, data, suffix=f".{suffix}")
     except DragomanError as error:
-        return f"refused: {str(error).partition(': ')[2] or error}", 0, 0, time.process_time() - began
+        return f"refused: {error}", 0, 0, time.process_time() - began
     seconds = time.process_time() - began
     size = sum(len(each.text) for each in document.segments)
     if document.write(document.segments, language="pt") != data:
@@ -130,7 +130,8 @@ def main() -> None:
         if chosen.bundle and 0 < outcome[2] <= MAX_TEXT and opened[suffix].total() < chosen.translate:
             text = translated(path, suffix, chosen.bundle)
             opened[suffix]["opened" if text.endswith("; opened") else "not opened"] += 1
-            details += [] if text.endswith("; opened") and ", 0 left" in text else [f"- `{name}`, translated: {text}\n"]
+            is_whole = text.endswith("; opened") and " left (" not in text
+            details += [] if is_whole else [f"- `{name}`, translated: {text}\n"]
         print(suffix, name, *outcome, flush=True)
     rows = []
     for suffix in filter(found.__contains__, SUFFIXES):
@@ -145,6 +146,8 @@ def main() -> None:
         )  # fmt: skip
     text = heading("Files of offices, books and subtitles", "python -m benchmarks.offices FOLDER --bundle BUNDLE", 1)
     text += f"\n{(__doc__ or '').replace('    python', '    $ python')}\n"
+    missing = ", ".join(suffix for suffix in SUFFIXES if suffix not in found)
+    text += f"No files were found of: {missing}.\n\n" if missing else ""
     columns = ["format", "files", "same", "refused", "wrong", "texts", "slowest read", "translated and opened", "by"]
     text += table(columns, rows) + "\n" + "".join(details)
     write("offices", text, {suffix: {name: [*each] for name, each in some.items()} for suffix, some in found.items()})
