@@ -14,6 +14,7 @@ from dragoman.api.translation.translation import Translation, Weights
 from dragoman.api.translation.word_alignment import WordAlignment, replace_unknown, word_alignment
 from dragoman.bundle.confidence import Calibration
 from dragoman.errors import ConfigError
+from dragoman.evaluation.metrics.pairwise_chrf import rank_by_expected_chrf
 from dragoman.evaluation.quality_flags import TranslationFacts, quality_flags, text_flags
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text import Normalizer, Tokenizer, map_words
@@ -106,6 +107,11 @@ class Postprocessor:
         return [
             self._text(chunk, each, list(map(self.tokenizer.id_to_token, each.tokens))) for each in chunk.hypotheses
         ]
+
+    def rank(self, chunk: Chunk, nbest: int) -> list[Hypothesis]:
+        """Return the samples with different texts that agree most with all samples: minimum Bayes risk."""
+        chunk.hypotheses.sort(key=lambda each: -each.log_prob)  # of equal texts, the most likely is returned
+        return [chunk.hypotheses[place] for place in rank_by_expected_chrf(self.texts(chunk))[:nbest]]
 
     def stable_text(self, tokens: list[int]) -> str:
         """Return the text of the first tokens of a translation, without the end that later tokens may change.

@@ -48,7 +48,6 @@ from dragoman.engines.select import open_engine
 from dragoman.environment import check_process
 from dragoman.errors import ConfigError
 from dragoman.evaluation.alignment.error_rate import Links
-from dragoman.evaluation.metrics.pairwise_chrf import rank_by_expected_chrf
 from dragoman.markup.placeholders.guarded_unit import guard_text
 from dragoman.progress import Progress
 from dragoman.search.decoding_protocol import SearchMonitor
@@ -381,21 +380,14 @@ class Translator(TextTranslator):
         check_process(self._process)
         trace = SearchTrace() if options.search_tree else None
         inputs = [chunk.search_input for chunk in chunks if chunk.search_input is not None]
-        found = self.engine.search(
-            inputs,
-            candidate_search(options.search),
-            return_attention=options.needs_attention,
-            monitor=monitor,
-            trace=trace,
-        )
+        show, search = options.needs_attention, candidate_search(options.search)
+        found = self.engine.search(inputs, search, return_attention=show, monitor=monitor, trace=trace)
         for place, (chunk, hypotheses) in enumerate(zip(chunks, found, strict=True)):
             if hypotheses or monitor is None or not monitor.is_cancelled(place):
                 chunk.hypotheses = hypotheses or [Hypothesis([], float("-inf"), score=float("-inf"), is_finished=False)]
                 chunk.tree = None if trace is None else trace.trees.get(place, [])
                 if options.search.search == "mbr":
-                    chunk.hypotheses.sort(key=lambda each: -each.log_prob)
-                    ranked = rank_by_expected_chrf(self.postprocessor.texts(chunk))
-                    chunk.hypotheses = [chunk.hypotheses[place] for place in ranked[: options.search.nbest]]
+                    chunk.hypotheses = self.postprocessor.rank(chunk, options.search.nbest)
         self._forced.align_unknown(chunks, self.postprocessor.tokenizer.unk_id)
         if options.posterior:
             weigh_by_likelihoods(chunks, self._lexical)
@@ -426,8 +418,7 @@ class Translator(TextTranslator):
     ) -> list[Translation]:
         """Score given translations: the score is the mean log-probability per token, the end token included.
 
-        `alignment`, `attention`, `posterior` and `flags` are those of `translate`. A pair that is too long is
-        a `PairError`.
+        `alignment`, `attention`, `posterior` and `flags` are those of `translate`; a pair too long is a `PairError`.
         """
         options = TranslateOptions(alignment=alignment, attention=attention, posterior=posterior, flags=flags)
         chunks, given, pairs = self._pairs(sources, targets)
@@ -461,8 +452,7 @@ class Translator(TextTranslator):
     def align(self, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:
         """Link every target word of given translations to the most likely source word.
 
-        Links are those of the reading `lexical`: attention weights times the likelihood of each target word as the
-        translation of each source word alone.
+        Links are those of the reading `lexical`: attention weights times the likelihoods of words as translations.
         """
         found = self.score(sources, targets, alignment=True, posterior=True)
         return [require_attention(each.alignment) for each in found]
