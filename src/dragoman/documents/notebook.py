@@ -17,7 +17,7 @@ from dragoman.documents.text.text_file import TextEdits, decode_file
 from dragoman.errors import DataError
 from dragoman.markup.tagged_text import TaggedText
 
-_MAX_LINES, _MAX_BRACKETS, _MAX_VALUES, _MAX_CELLS = 500_000, 300_000, 1_000_000, 5_000
+_MAX_LINES, _MAX_BRACKETS, _MAX_VALUES, _MAX_CELLS = 500_000, 300_000, 700_000, 5_000
 _MAX_MARKDOWN = 1 << 20
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(strict=False)

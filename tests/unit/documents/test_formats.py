@@ -20,6 +20,12 @@ def test_every_format_has_its_reader(suffix: str):
     assert callable(getattr(import_module(module), function))
 
 
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_the_documentation_has_every_format(suffix: str):
+    page = Path(__file__).resolve().parents[3] / "docs/documents.md"
+    assert f"`{suffix}`" in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     "page",
     [
