@@ -178,13 +178,22 @@ class AugmentConfig(Settings):
     joined: Share = 0.05
     """The pair joined with the one to four pairs that follow it in the corpus."""
     words: Share = 0.03
-    """One to three successive words of the pair with their translations instead of it, where a word of the corpus has
-    a usual translation."""
+    """One to three successive words of the pair with their translations instead of it, if the links of words are
+    clear."""
+    tags: Share = 0.005
+    """A tag around one to three successive words and their translations, or a placeholder instead of both."""
+    terms: Share = 0.0
+    """One to three successive words of the source with their translation after them as a hint: ``boat ⦅ Boot ⦆``."""
     copies: Share = 0.005
     """A number, date, code, address or emoji instead of the pair, the same on both sides."""
 
+    @property
+    def vocabulary_kinds(self) -> list[str]:
+        """The changes that need tokens of their own: words in capitals, and the marks of hints."""
+        return [kind for kind in ("upper", "title", "terms") if getattr(self, kind)]
+
     def _check(self) -> None:
-        if (total := sum(self.model_dump().values())) > 0.9:
+        if (total := round(sum(self.model_dump().values()), 9)) > 0.9:
             raise ConfigError(f"the shares of data.augment must add up to at most 0.9, got {total:g}; lower some")
 
 

@@ -1,12 +1,10 @@
 """Change pairs when they are drawn for training: a pure function of the seed, the epoch and the slot."""
 
-import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise, zip_longest
 from typing import Self, TypeVar
 
 import numpy as np
@@ -18,8 +16,9 @@ from dragoman.data.permutation import GAMMA, mix, mix_key
 from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.text import Tokenizer
 from dragoman.text.perturbation import (
+    HINT,
     STOPS,
-    WORD,
+    TAGS,
     draw_numbers,
     join_texts,
     lower_case,
@@ -29,70 +28,65 @@ from dragoman.text.perturbation import (
     upper_case,
     without_stop,
 )
+from dragoman.text.word_links import Link, TextPair, WordLinks
 
 Rows = NDArray[np.int64]
-TextPair = tuple[str, str]
+Spans = tuple[tuple[int, int], tuple[int, int]]
 TokenPair = tuple[NDArray[np.integer], NDArray[np.integer]]
 Side = TypeVar("Side")
 
+LINKED = frozenset({"words", "tags", "terms"})
+"""The kinds of changes that need links between words."""
+
 _MOST_JOINED = 5
 _MOST_WORDS = 3  # of a phrase
-_SHOWN_PAIRS = 100  # among which an example of each change is looked for
-_LEXICON_PAIRS = 20_000  # of all corpora, each with the same part
-_LEAST_COUNT, _LEAST_DICE = 5, 0.4  # of two words: their common pairs, and 1 if none has one of them alone
-_MOST_RATIO = (2 - _LEAST_DICE) / _LEAST_DICE  # of the frequencies of such words
+_EXAMPLES = 10
+_SHOWN_PAIRS = 100  # among which examples are looked for
+_LINKED_PAIRS = 20_000  # of all corpora, each with the same part
+_NO_LINKS = WordLinks({})
 
 
-def word_translations(pairs: Iterable[TextPair]) -> dict[str, str]:
-    """Return words and their translations: each of two words is most often in the same pairs as the other (Dice)."""
-    sides = [[set(WORD.findall(text)) for text in side] for side in zip(*pairs, strict=True)] or [[], []]
-    counts = [Counter(chain.from_iterable(side)) for side in sides]
-    names = [[word for word, number in count.items() if number >= _LEAST_COUNT] for count in counts]
-    places = [{word: place for place, word in enumerate(each)} for each in names]
-    frequent = [np.array([count[word] for word in each], np.int64) for count, each in zip(counts, names, strict=True)]
-    both = [np.empty(0, np.int64)]
-    for pair in zip(*sides, strict=True):
-        one, other = (
-            np.array([known[word] for word in words if word in known], np.int64)
-            for words, known in zip(pair, places, strict=True)
-        )
-        ratios = frequent[0][one][:, np.newaxis] / frequent[1][other]
-        both.append((one[:, np.newaxis] * len(names[1]) + other)[(ratios <= _MOST_RATIO) & (1 / ratios <= _MOST_RATIO)])
-    keys, together = np.unique(np.concatenate(both), return_counts=True)
-    firsts, seconds = np.divmod(keys, max(1, len(names[1])))
-    dices = 2 * together / (frequent[0][firsts] + frequent[1][seconds])
-    best: tuple[dict[str, tuple[float, str]], dict[str, tuple[float, str]]] = {}, {}
-    for number in np.flatnonzero((together >= _LEAST_COUNT) & (dices >= _LEAST_DICE)).tolist():
-        source, target, dice = names[0][firsts[number]], names[1][seconds[number]], float(dices[number])
-        best[0][source] = max(best[0].get(source, (0.0, "")), (dice, target))
-        best[1][target] = max(best[1].get(target, (0.0, "")), (dice, source))
-    return {source: target for source, (_, target) in best[0].items() if best[1][target][1] == source}
-
-
-def _phrase(pair: TextPair, draws: Iterator[int], lexicon: Mapping[str, str]) -> TextPair:
-    """Return one to three successive words with a translation each, which succeed each other too; or the pair."""
-    found: dict[str, re.Match[str]] = {word[0]: word for word in WORD.finditer(pair[1])}
-    links = [(word, found.get(lexicon.get(word[0], ""))) for word in WORD.finditer(pair[0])]
-    starts = [place for place, (_, other) in enumerate(links) if other is not None]
-    if not starts:
-        return pair
-    first = starts[next(draws) % len(starts)]
-    chosen: list[tuple[re.Match[str], re.Match[str]]] = []
-    for word, other in links[first : first + 1 + next(draws) % _MOST_WORDS]:
-        if other is None or (chosen and not _follow(pair, chosen[-1], (word, other))):
+def linked_spans(pair: TextPair, draws: Iterator[int], links: WordLinks) -> Spans | None:
+    """Return one to three successive words whose translations succeed each other too, or None; half are one word."""
+    found = links.find(pair)
+    if not found:
+        return None
+    first = next(draws) % len(found)
+    last = first
+    for _ in range(max(0, next(draws) % (2 * _MOST_WORDS - 2) - _MOST_WORDS + 2)):
+        if last + 1 == len(found) or not _follow(pair, found[last], found[last + 1]):
             break
-        chosen.append((word, other))
-    source, target = (text[chosen[0][side].start() : chosen[-1][side].end()] for side, text in enumerate(pair))
-    return source, target
+        last += 1
+    (source, target), (source_end, target_end) = found[first], found[last]
+    return (source.start(), source_end.end()), (target.start(), target_end.end())
 
 
-def _follow(pair: TextPair, before: Sequence[re.Match[str]], after: Sequence[re.Match[str]]) -> bool:
+def _follow(pair: TextPair, before: Link, after: Link) -> bool:
     """Return whether only a space is between two words, on both sides."""
     return all(text[one.end() : other.start()] == " " for text, one, other in zip(pair, before, after, strict=True))
 
 
+def _linked(kind: str, pair: TextPair, draws: Iterator[int], links: WordLinks) -> TextPair:
+    """Return linked words alone, with a tag or as a placeholder, or with a hint; the pair if no words are linked."""
+    spans = linked_spans(pair, draws, links)
+    if spans is None:
+        return pair
+    source, target = (text[slice(*span)] for text, span in zip(pair, spans, strict=True))
+    if kind == "words":
+        return source, target
+    if kind == "terms":
+        end = spans[0][1]
+        return f"{pair[0][:end]} {HINT[0]} {target} {HINT[1]}{pair[0][end:]}", pair[1]
+    form = TAGS[next(draws) % len(TAGS)].replace("#", str(next(draws) % 10))
+    source, target = (
+        text[:start] + form.replace("@", text[start:end]) + text[end:]
+        for text, (start, end) in zip(pair, spans, strict=True)
+    )
+    return source, target
+
+
 def _change(
-    kind: str, pairs: Sequence[TextPair], draws: Iterator[int], languages: Direction, lexicon: Mapping[str, str]
+    kind: str, pairs: Sequence[TextPair], draws: Iterator[int], languages: Direction, links: WordLinks
 ) -> TextPair:
     """Return the first pair with a change, or all joined; it may be the same pair, as in a script without cases."""
     source, target = pairs[0]
@@ -111,23 +105,31 @@ def _change(
             source, target = without_stop(source), without_stop(target)
         case "joined":
             source, target = (join_texts(side) for side in zip(*pairs, strict=True))
-        case "words":
-            source, target = _phrase(pairs[0], draws, lexicon)
+        case "words" | "tags" | "terms":
+            source, target = _linked(kind, pairs[0], draws, links)
         case _:
             source = target = untranslatable(draws)
     return source, target
 
 
 def changed_examples(config: DataConfig, pairs: Sequence[TextPair]) -> Iterator[tuple[str, TextPair, TextPair]]:
-    """Yield kinds of changes, each with a pair before and after it."""
-    lexicon = word_translations(pairs) if config.augment is not None and config.augment.words else {}
-    for kind, share in config.augment or ():
-        for number, pair in enumerate(pairs[:_SHOWN_PAIRS] if share else ()):
-            languages, draws = (config.source, config.target), draw_numbers(f"{config.seed} {number}")
-            made = _change(kind, pairs[number : number + 2], draws, languages, lexicon)
-            if made != pair:
-                yield kind, pair, made
-                break
+    """Yield ten changed pairs: the kind of change, the pair before and after it; each kind before one comes again."""
+    kinds = [kind for kind, share in config.augment or () if share]
+    links = WordLinks.learn(pairs) if not LINKED.isdisjoint(kinds) else WordLinks({})
+    languages = ("", "") if config.is_multilingual else (config.source, config.target)
+    found = [_examples(kind, config.seed, pairs, languages, links) for kind in kinds]
+    rounds = chain.from_iterable(zip_longest(*(islice(each, _EXAMPLES) for each in found)))
+    yield from sorted(islice(filter(None, rounds), _EXAMPLES), key=lambda example: kinds.index(example[0]))
+
+
+def _examples(
+    kind: str, seed: int, pairs: Sequence[TextPair], languages: Direction, links: WordLinks
+) -> Iterator[tuple[str, TextPair, TextPair]]:
+    for number, pair in enumerate(pairs[:_SHOWN_PAIRS]):
+        draws = draw_numbers(f"{seed} {kind} {number}")
+        made = _change(kind, pairs[number : number + 2 + next(draws) % (_MOST_JOINED - 1)], draws, languages, links)
+        if made != pair:
+            yield kind, pair, made
 
 
 @dataclass(frozen=True)
@@ -165,74 +167,106 @@ class Augmentation:
         most = min(data.max_tokens, training.batch_tokens - 1)
         sides = tokenizers["source"], tokenizers["target"]
         made = cls(*sides, data.augment, languages, lengths, gather, ends, training.seed, most)
-        if data.augment.words:
-            made._lexicons  # noqa: B018 -- once, for all workers: it takes seconds
+        if any(getattr(data.augment, kind) for kind in LINKED):
+            made._links  # noqa: B018 -- once, for all workers: it takes seconds
         return made
 
     def kinds(self, epoch: int, slots: Rows) -> NDArray[np.int64]:
         """Return the number of the change of each draw, in the order of the settings, -1 for none. Shapes: [n]."""
         words = mix(slots.astype(np.uint64) * GAMMA ^ mix_key((self.seed, epoch), 1))
-        bounds = np.cumsum(list(self.shares.model_dump().values()))
-        found = np.searchsorted(bounds, (words >> np.uint64(11)).astype(np.float64) / 2**53, side="right")
-        return np.where(found < len(bounds), found, -1)
+        found = np.searchsorted(self._bounds, (words >> np.uint64(11)).astype(np.float64) / 2**53, side="right")
+        return np.where(found < len(self._bounds), found, -1)
 
     def planned_lengths(self, epoch: int, slots: Rows, rows: Rows) -> NDArray[np.int64]:
-        """Return the tokens of both sides of draws after their changes. Shapes: [n], [n] -> [n, 2]."""
+        """Return the tokens of both sides of draws after their changes. Shapes: [n], [n] -> [n, 2].
+
+        The changed pairs are kept until the next plan, so that `draw` in the same process need not make them again.
+        """
         lengths = self.lengths(rows)
-        places = np.flatnonzero(self.kinds(epoch, slots) >= 0)
-        changed = self._changed(self.gather(rows[places]), epoch, slots[places], rows[places])
-        for place, more, _ in changed:
-            lengths[places[place]] += more
+        kinds = self.kinds(epoch, slots)
+        places = np.flatnonzero(kinds >= 0)
+        known = list(_split(self.gather(rows[places])))
+        self._planned.clear()
+        for place, pair in zip(places.tolist(), known, strict=True):
+            slot, row = int(slots[place]), int(rows[place])
+            tokens = self._changed(int(kinds[place]), pair, epoch, slot, row, lengths[place].tolist())
+            self._planned[epoch, slot] = tokens
+            if tokens is not None:
+                lengths[place] += [len(own) - len(old) for own, old in zip(tokens, pair, strict=True)]
         return lengths
 
     def draw(self, pairs: Pairs, epoch: int, slots: Rows, rows: Rows) -> Pairs:
         """Return the pairs of the rows with the changes of their draws."""
         sides = list(pairs.source.split()), list(pairs.target.split())
-        for place, _, tokens in self._changed(pairs, epoch, slots, rows):
-            for side, own in zip(sides, tokens, strict=True):
+        kinds = self.kinds(epoch, slots)
+        before = self.lengths(rows)
+        for place in np.flatnonzero(kinds >= 0).tolist():
+            slot = int(slots[place])
+            if (epoch, slot) in self._planned:
+                tokens = self._planned.pop((epoch, slot))
+            else:
+                pair = sides[0][place], sides[1][place]
+                tokens = self._changed(int(kinds[place]), pair, epoch, slot, int(rows[place]), before[place].tolist())
+            for side, own in zip(sides, tokens or (), strict=False):
                 side[place] = np.array(own, dtype=side[place].dtype)
         source, target = (Sentences(np.concatenate(side), np.array(list(map(len, side)))) for side in sides)
         return Pairs(source, target)
 
     def _changed(
-        self, pairs: Pairs, epoch: int, slots: Rows, rows: Rows
-    ) -> Iterator[tuple[int, NDArray[np.int64], list[list[int]]]]:
-        """Yield the place of each pair that changes, the tokens that it gains, and its new tokens."""
-        names = list(self.shares.model_dump())
-        before = self.lengths(rows)
-        known = list(_split(pairs))
-        for place, number in enumerate(self.kinds(epoch, slots).tolist()):
-            if number < 0:
-                continue
-            read = [known[place]]
-            if names[number] == "joined":
-                read += _split(self.gather(self._following(int(rows[place]), int(slots[place]) + epoch)))
-            if any(tokenizer.unk_id in side for pair in read for tokenizer, side in self._with_tokenizers(pair)):
-                continue
-            texts = [self._text(pair) for pair in read]
-            draws = draw_numbers(f"{self.seed} {epoch} {slots[place]}")
-            lexicon = self._lexicons[bisect_right(self.ends, rows[place])] if names[number] == "words" else {}
-            made = _change(names[number], texts, draws, self.languages, lexicon)
-            tokens = [tokenizer.encode(text) for tokenizer, text in self._with_tokenizers(made)]
-            gained = np.array([len(own) - len(old) for own, old in zip(tokens, known[place], strict=True)])
-            is_known = all(own and tokenizer.unk_id not in own for tokenizer, own in self._with_tokenizers(tokens))
-            if is_known and (before[place] + gained).max() <= self.max_tokens:
-                yield place, gained, tokens
+        self, number: int, pair: TokenPair, epoch: int, slot: int, row: int, before: Sequence[int]
+    ) -> list[list[int]] | None:
+        """Return the tokens of a pair after a change; None if it stays. `before` are its lengths in a batch."""
+        kind, read = self._names[number], [pair]
+        if kind == "joined":
+            read += _split(self.gather(self._following(row, slot + epoch)))
+        known = [[ids.tolist() for ids in each] for each in read]
+        if any(tokenizer.unk_id in ids for each in known for tokenizer, ids in self._with_tokenizers(each)):
+            return None
+        texts = [self._text(each) for each in known]
+        links = self._links[bisect_right(self.ends, row)] if kind in LINKED else _NO_LINKS
+        made = _change(kind, texts, draw_numbers(f"{self.seed} {epoch} {slot}"), self.languages, links)
+        if made == texts[0]:
+            return None
+        tokens = [
+            old if new == text else tokenizer.encode(new)
+            for old, text, new, tokenizer in zip(known[0], texts[0], made, (self.source, self.target), strict=True)
+        ]
+        is_short = all(
+            had + len(own) - len(old) <= self.max_tokens for had, own, old in zip(before, tokens, known[0], strict=True)
+        )
+        is_known = all(own and tokenizer.unk_id not in own for tokenizer, own in self._with_tokenizers(tokens))
+        return tokens if is_short and is_known else None
 
     @cached_property
-    def _lexicons(self) -> list[dict[str, str]]:
-        """The translations of words in the first pairs of each corpus."""
-        most = _LEXICON_PAIRS // len(self.ends)
+    def _names(self) -> list[str]:
+        return list(self.shares.model_dump())
+
+    @cached_property
+    def _bounds(self) -> NDArray[np.float64]:
+        return np.cumsum(list(self.shares.model_dump().values()))
+
+    @cached_property
+    def _planned(self) -> dict[tuple[int, int], list[list[int]] | None]:
+        """The tokens of the changed pairs of the last plan, by epoch and slot."""
+        return {}
+
+    @cached_property
+    def _links(self) -> list[WordLinks]:
+        """The links of words, learned from the first pairs of each corpus."""
+        most = _LINKED_PAIRS // len(self.ends)
         ranges = [np.arange(first, min(end, first + most)) for first, end in pairwise((0, *self.ends))]
-        return [word_translations(map(self._text, _split(self.gather(rows)))) for rows in ranges]
+        return [
+            WordLinks.learn(self._text([ids.tolist() for ids in pair]) for pair in _split(self.gather(rows)))
+            for rows in ranges
+        ]
 
     def _following(self, row: int, draw: int) -> Rows:
         """Return the rows of the pairs to join with a row: one to four of the same corpus."""
         end = self.ends[bisect_right(self.ends, row)]
         return np.arange(row + 1, min(row + 2 + draw % (_MOST_JOINED - 1), end))
 
-    def _text(self, pair: TokenPair) -> TextPair:
-        source, target = (tokenizer.decode(side.tolist()) for tokenizer, side in self._with_tokenizers(pair))
+    def _text(self, sides: Iterable[list[int]]) -> TextPair:
+        source, target = (tokenizer.decode(ids) for tokenizer, ids in self._with_tokenizers(sides))
         return source, target
 
     def _with_tokenizers(self, sides: Iterable[Side]) -> Iterator[tuple[Tokenizer, Side]]:

@@ -8,6 +8,12 @@ from dragoman.text.characters import SPACELESS, is_spaceless
 
 STOPS = ".。．।።۔"
 
+HINT = "⦅⦆"
+"""Marks around the required translation of the word before them."""
+
+TAGS = ("<b>@</b>", "<i>@</i>", '<a href="#">@</a>', '<x id="#"/>@', "{#}", "{name}", "%s", "%d", "${name}", "%(name)s")
+"""Tags and placeholders for a word @, with a digit #."""
+
 _DOTTED = {"tr", "az"}  # languages whose i is İ in capitals
 _WORDS_PER_TYPO = 5
 _TYPED = re.compile(rf"[^\W\d_{SPACELESS}]{{3,}}")  # words that can get a typo

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from dragoman.config import Config
-from dragoman.data.augmentation import TextPair, changed_examples
+from dragoman.data.augmentation import changed_examples
 from dragoman.data.check.advice import advise, find_misuse, is_small
 from dragoman.data.check.measure import (
     PairSample,
@@ -29,6 +29,7 @@ from dragoman.data.reason_counts import Tally
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import DragomanError
 from dragoman.reporting.number_format import format_count
+from dragoman.text.word_links import TextPair
 
 PredictCost = Callable[[Config, PairSample, BatchStatistics], TrainingCost]
 """Returns the cost of training, given a configuration, a sample of the pairs and the batches of an epoch."""

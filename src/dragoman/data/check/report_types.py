@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from dragoman.data.augmentation import TextPair
 from dragoman.data.reason_counts import CorpusSummary, Tally
 from dragoman.data.side_languages import SideLanguage
 from dragoman.data.token_pairs import SIDES
+from dragoman.text.word_links import TextPair
 
 
 @dataclass(frozen=True)

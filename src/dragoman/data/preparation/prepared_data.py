@@ -263,6 +263,8 @@ def settings_of(config: Config) -> dict[str, Any]:
             if corpus.get(name) is None:
                 corpus.pop(name, None)
     if config.start is None:
+        if config.data.augment is not None and (kinds := config.data.augment.vocabulary_kinds):
+            data["augment"] = dict.fromkeys(kinds, True)  # unknown to earlier versions
         return {"data": data, "tokenizer": config.tokenizer.model_dump()}
     unused = (
         {"new_tokens"} if config.start.vocabulary == "same" else set()

@@ -25,6 +25,7 @@ from dragoman.text import (
     train_words,
 )
 from dragoman.text.language_tokens import language_tokens
+from dragoman.text.perturbation import HINT, title_case, upper_case
 
 LISTED_BY_CHECK = "; dragoman check lists the reasons"
 """End of an error message, which the check itself leaves out."""
@@ -34,6 +35,8 @@ _SMALL_SAMPLE = (
     2_000  # with more pairs, or with more characters, training uses a separate process, which Ctrl-C can end
 )
 _SMALL_SAMPLE_CHARACTERS = 500_000  # about one second of training
+_CASED = {"upper": (10, 0, upper_case), "title": (20, 5, title_case)}
+"""Changes of every n-th sentence of the sample: n, and the place of the first."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +63,22 @@ def learn_tokenizers(
 ) -> Tokenizers:
     """Train tokenizers by the settings, or use the cached result.
 
-    With several directions the sample has the shares of corpora that training has, and languages have tokens.
+    With several directions the sample has the shares of corpora that training has, and languages have tokens. If
+    training puts pairs in capitals, so are some sentences of the sample: otherwise these are split into characters.
     """
     _check_some_text(selected)
     depends: list[object] = [_VERSION, selected.key, settings.model_dump(), seed, versions("sentencepiece")]
+    changes = data.augment.vocabulary_kinds if data.augment is not None else []
+    if changes:
+        depends.append(changes)
     balance = _Balance()
     if data.is_multilingual:
         draws = tuple((each.weight * len(data.directions_of(each)), each.share) for each in data.train_pairs())
         balance = _Balance(tuple(language_tokens(data)), draws, data.sampling.temperature)
         depends.append([balance.language_tokens, draws, balance.temperature])
-    tasks = [_Task(_learn, selected, settings, seed, group, balance=balance) for group in _groups(settings)]
+    tasks = [
+        _Task(_learn, selected, settings, seed, group, balance=balance, changes=changes) for group in _groups(settings)
+    ]
     return _run(Stage(work, "tokenizer", depends), "training the tokenizer", tasks, progress)
 
 
@@ -137,6 +146,8 @@ class _Task:
     old: Tokenizer | None = None
     new_tokens: int = 0
     balance: _Balance = _Balance()
+    changes: Sequence[str] = ()
+    """Changes of pairs in training that need tokens."""
 
     @property
     def is_large(self) -> bool:
@@ -149,10 +160,10 @@ class _Task:
 
     def sample(self) -> Iterator[str]:
         """Yield sentences to train on; with several directions each once, in however many corpora it is."""
-        if self.balance.language_tokens:
-            yield from dict.fromkeys(self._drawn())
-        else:
-            yield from self._drawn()
+        drawn = dict.fromkeys(self._drawn()) if self.balance.language_tokens else self._drawn()
+        changes = [_CASED[kind] for kind in self.changes if kind in _CASED]
+        for number, text in enumerate(drawn):
+            yield next((change(text) for each, first, change in changes if number % each == first), text)
 
     def _drawn(self) -> Iterator[str]:
         count = max(1, self.settings.sample_sentences // len(self.sides))
@@ -202,7 +213,10 @@ def _extend(task: _Task) -> Tokenizer:
 
 
 def _learn(task: _Task) -> Tokenizer:
-    return _train(task.sample(), task.settings, task.seed, task.balance.language_tokens)
+    settings = task.settings
+    if "terms" in task.changes and settings.kind == "sentencepiece":
+        settings = settings.model_copy(update={"symbols": [*dict.fromkeys([*(settings.symbols or ()), *HINT])]})
+    return _train(task.sample(), settings, task.seed, task.balance.language_tokens)
 
 
 def _train(

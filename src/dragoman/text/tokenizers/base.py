@@ -124,7 +124,7 @@ class VocabularyTokenizer(Tokenizer):
         return [self.vocabulary.id_of(token) for token in self.tokens(text)]
 
     def decode(self, ids: Iterable[int]) -> str:
-        text = join_tokens(map(self.vocabulary.token_of, ids), unknown=self._unknown)
+        text = join_tokens(self.vocabulary.tokens_of(ids), unknown=self._unknown)
         return text.removeprefix(" ") if self._has_prefix else text
 
     def id_to_token(self, token_id: int) -> str:

@@ -55,7 +55,8 @@ def mark_spaces(text: str) -> str:
 
 def join_tokens(tokens: Iterable[str], *, unknown: str = UNKNOWN) -> str:
     """Return the text of the tokens, with spaces for their marks and ``unknown`` for ``<unk>``."""
-    tokens = list(tokens)
+    if not isinstance(tokens, list):
+        tokens = list(tokens)
     joined = "".join(tokens)
     if "<" not in joined and _ESCAPE not in joined:  # plain tokens only: the fast path
         return joined.replace(SPACE_MARK, " ")

@@ -25,7 +25,7 @@ SubwordModel = Literal["unigram", "bpe"]
 
 _STRANGE = 10.0  # SentencePiece subtracts this from the lowest score for a character that is not a token
 _SYMBOL = 1e4  # log-probability in sampling: no other segmentation of a symbol is drawn
-_CACHED_WORDS = 8192  # with both limits the cache stays below about 30 MB
+_CACHED_WORDS = 32_768  # with both limits the cache stays below about 40 MB
 _CACHED_LENGTH = 24
 _LONGEST = 1000  # characters: longer sentences are cut, because on repetitive ones the trainer takes quadratic time
 _FEW_REPEATS = 500  # sentences: a sequence of 600 takes the trainer 6 s
@@ -95,7 +95,10 @@ class SentencePieceTokenizer(VocabularyTokenizer):
             find = self._cached_lattice if len(word) <= _CACHED_LENGTH else self._lattice
             lattice = find(word, temperature)
             for token, place in lattice.draw(generator):
-                ids += (token,) if token >= 0 else self._spelt(lattice.text[place])
+                if token >= 0:
+                    ids.append(token)
+                else:
+                    ids += self._spelt(lattice.text[place])
         return ids
 
     def _lattice(self, word: str, temperature: float) -> UnigramLattice:
@@ -118,7 +121,7 @@ class SentencePieceTokenizer(VocabularyTokenizer):
             )
         }
         lowest = min((token.score for token in tokens.values()), default=0.0)
-        return UnigramTable(tokens, max(map(len, tokens), default=1), lowest - _STRANGE)
+        return UnigramTable(tokens, lowest - _STRANGE)
 
     def to_bytes(self) -> bytes:
         """Return the content of ``tokenizer.model``."""

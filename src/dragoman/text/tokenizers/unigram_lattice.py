@@ -6,6 +6,7 @@ sampling over all segmentations.
 
 import math
 import random
+from array import array
 from bisect import bisect_left
 from collections.abc import Mapping
 from itertools import accumulate
@@ -19,63 +20,65 @@ class ScoredToken(NamedTuple):
     score: float
 
 
-class UnigramTable(NamedTuple):
-    """Tokens of a unigram model by their text, the maximum length of a token, and the score of unknown characters."""
+class UnigramTable:
+    """Tokens of a unigram model by their text, and the score of unknown characters."""
 
-    tokens: Mapping[str, ScoredToken]
-    longest: int
-    strange: float
-
-
-class _Ends(NamedTuple):
-    """Tokens that end at one position: start, id (-1 for an unknown character) and cumulative weight of each."""
-
-    begins: list[int]
-    ids: list[int]
-    totals: list[float]
+    def __init__(self, tokens: Mapping[str, ScoredToken], strange: float) -> None:
+        beginnings = {token[:end] for token in tokens for end in range(1, len(token))}
+        self.tokens: Mapping[str, ScoredToken | None] = {**dict.fromkeys(beginnings), **tokens}
+        """None for the beginning of a token that is no token itself; no token begins with any other text."""
+        self.strange = strange
 
 
 class UnigramLattice:
-    """All segmentations of a text that is not empty."""
+    """All segmentations of a text that is not empty, in flat arrays, since thousands of words are cached.
+
+    The tokens that end at one position are consecutive: start, id (-1 for an unknown character), cumulative weight.
+    """
+
+    __slots__ = ("_begins", "_firsts", "_ids", "_totals", "text")
 
     def __init__(self, text: str, table: UnigramTable, temperature: float) -> None:
         self.text = text
-        self._ends: list[_Ends] = []
-        alpha = [0.0]  # per position: log-weight of all segmentations of the text before it
-        for end in range(1, len(text) + 1):
-            begins, ids, scores = _ending_at(text, end, table)
-            logs = [alpha[begin] + score / temperature for begin, score in zip(begins, scores, strict=True)]
-            highest = max(logs)
-            totals = list(accumulate(math.exp(log - highest) for log in logs))
-            alpha.append(highest + math.log(totals[-1]))
-            self._ends.append(_Ends(begins, ids, totals))
+        self._begins, self._ids, self._totals, self._firsts = array("i"), array("i"), array("d"), array("i", [0, 0])
+        known, size, alpha = table.tokens, len(text), 0.0
+        ends: list[list[tuple[int, int, float]]] = [[] for _ in range(size + 1)]
+        for begin in range(size):
+            for end in range(begin + 1, size + 1):
+                if (part := text[begin:end]) in known:
+                    token = known[part]
+                elif end > begin + 1:
+                    break
+                else:
+                    token = None
+                if token is not None:
+                    ends[end].append((begin, token.id, alpha + token.score / temperature))
+                elif end == begin + 1:
+                    ends[end].append((begin, -1, alpha + table.strange / temperature))
+            alpha = self._finish(ends[begin + 1])
+            ends[begin + 1].clear()
+
+    def _finish(self, tokens: list[tuple[int, int, float]]) -> float:
+        """Store the tokens that end at the next position; return the log-weight of all segmentations up to it."""
+        begins, ids, logs = zip(*tokens, strict=True)
+        highest: float = max(logs)
+        self._begins.extend(begins)
+        self._ids.extend(ids)
+        self._totals.extend(accumulate([math.exp(log - highest) for log in logs]))
+        self._firsts.append(len(self._ids))
+        return highest + math.log(self._totals[-1])
 
     def draw(self, generator: random.Random) -> list[tuple[int, int]]:
         """Draw one segmentation: id and start of each token. An unknown character has the id -1."""
         drawn: list[tuple[int, int]] = []
+        begins, ids, totals, firsts = self._begins, self._ids, self._totals, self._firsts
         end = len(self.text)
         while end:
-            begins, ids, totals = self._ends[end - 1]
-            chosen = bisect_left(totals, generator.random() * totals[-1]) if len(ids) > 1 else 0
+            first, after = firsts[end], firsts[end + 1]
+            chosen = first
+            if after > first + 1:
+                chosen = bisect_left(totals, generator.random() * totals[after - 1], first, after)
             end = begins[chosen]
             drawn.append((ids[chosen], end))
         drawn.reverse()
         return drawn
-
-
-def _ending_at(text: str, end: int, table: UnigramTable) -> tuple[list[int], list[int], list[float]]:
-    """Return starts, ids and scores of the tokens that end at a position."""
-    begins: list[int] = []
-    ids: list[int] = []
-    scores: list[float] = []
-    for begin in range(max(0, end - table.longest), end):
-        token = table.tokens.get(text[begin:end])
-        if token is not None:
-            begins.append(begin)
-            ids.append(token.id)
-            scores.append(token.score)
-    if not begins or begins[-1] != end - 1:  # no token is this one character
-        begins.append(end - 1)
-        ids.append(-1)
-        scores.append(table.strange)
-    return begins, ids, scores

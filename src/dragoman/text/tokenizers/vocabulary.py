@@ -79,6 +79,13 @@ class Vocabulary:
             )
         return self.tokens[token_id]
 
+    def tokens_of(self, ids: Iterable[int]) -> list[str]:
+        """Return the tokens with these ids, faster than one at a time."""
+        ids = list(ids)
+        if ids and not 0 <= min(ids) <= max(ids) < len(self.tokens):
+            return list(map(self.token_of, ids))  # raises the error
+        return list(map(self.tokens.__getitem__, ids))
+
     @classmethod
     def from_counts(
         cls, counts: Mapping[str, int], *, kind: str, size: int | None = None, min_frequency: int = 1

@@ -5,6 +5,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dragoman.api.training.preparation import prepare_corpora
@@ -92,18 +93,27 @@ def test_the_validation_set_has_a_plan_too(prepared: PreparedData, settings: Con
 
 
 CHANGES = (
-    "data.augment={{upper=0.2, title=0.1, lower=0.1, typos=0.1, punctuation=0.05, joined={joined}, words=0.05, "
-    "copies=0.05}}"
+    "data.augment={{upper=0.1, title=0.05, lower=0.1, typos=0.1, punctuation=0.05, joined={joined}, words=0.05, "
+    "tags=0.05, terms=0.05, copies=0.02}}"
 )
 
 
-def test_changed_pairs_are_other_ones_in_each_epoch_and_fit_the_batches(prepared: PreparedData, settings: Config):
-    changing = parse_config(settings.model_dump(exclude_none=True), [CHANGES.format(joined=0.2)])
-    with BatchLoader.from_prepared(prepared, changing) as loader:
+@pytest.fixture
+def changing(settings: Config) -> Config:
+    return parse_config(settings.model_dump(exclude_none=True), [CHANGES.format(joined=0.2)])
+
+
+@pytest.fixture
+def changed_data(changing: Config, tmp_path: Path) -> PreparedData:
+    return prepare_corpora(changing, tmp_path)
+
+
+def test_changed_pairs_are_other_ones_in_each_epoch_and_fit_the_batches(changed_data: PreparedData, changing: Config):
+    with BatchLoader.from_prepared(changed_data, changing) as loader:
         batches = list(takewhile(lambda _: loader.position.epoch < 2, loader))
     assert all(max(batch.source.numel(), batch.labels.numel()) <= 300 for batch in batches)
     plain = dict(pairs(500))
-    drawn = [pair for batch in batches for pair in texts(prepared, batch)]
+    drawn = [pair for batch in batches for pair in texts(changed_data, batch)]
     changed = [pair for pair in drawn if plain.get(pair[0]) != pair[1]]
     assert 0.3 * len(drawn) < len(changed) < 0.85 * len(drawn)
     halves = set(changed[: len(changed) // 2]), set(changed[len(changed) // 2 :])
@@ -112,26 +122,57 @@ def test_changed_pairs_are_other_ones_in_each_epoch_and_fit_the_batches(prepared
     assert any(len(source.split()) > longest for source, _ in changed), "joined"
     assert any(source == target for source, target in changed), "copied"
     assert {GERMAN[source] for source, target in changed if GERMAN.get(source) == target}, "words"
+    assert any("<b>" in source and "<b>" in target for source, target in changed), "tags"
+    assert any("⦅" in source and "⦅" not in target for source, target in changed), "terms"
 
 
-def test_changed_pairs_depend_on_neither_workers_nor_an_interruption(prepared: PreparedData, settings: Config):
-    changing = parse_config(settings.model_dump(exclude_none=True), [CHANGES.format(joined=0.2)])
-    with BatchLoader.from_prepared(prepared, changing) as loader:
-        expected = [texts(prepared, batch) for batch in islice(loader, 24)]
-    with BatchLoader.from_prepared(prepared, changing, rank=1, world=2, workers=1) as second:
-        assert [texts(prepared, batch) for batch in islice(second, 6)] == expected[1:12:2]
-    with BatchLoader.from_prepared(prepared, changing) as loader:
+def test_changed_pairs_depend_on_neither_workers_nor_an_interruption(changed_data: PreparedData, changing: Config):
+    with BatchLoader.from_prepared(changed_data, changing) as loader:
+        expected = [texts(changed_data, batch) for batch in islice(loader, 24)]
+    with BatchLoader.from_prepared(changed_data, changing, rank=1, world=2, workers=1) as second:
+        assert [texts(changed_data, batch) for batch in islice(second, 6)] == expected[1:12:2]
+    with BatchLoader.from_prepared(changed_data, changing) as loader:
         for _ in islice(loader, 11):
             pass
         state = loader.state()
-    with BatchLoader.from_prepared(prepared, changing) as again:
+    with BatchLoader.from_prepared(changed_data, changing) as again:
         again.resume(state)
-        assert [texts(prepared, batch) for batch in islice(again, 13)] == expected[11:]
-    other = parse_config(settings.model_dump(exclude_none=True), [CHANGES.format(joined=0.1)])
-    with BatchLoader.from_prepared(prepared, other) as loader, pytest.raises(DataError, match="plan"):
+        assert [texts(changed_data, batch) for batch in islice(again, 13)] == expected[11:]
+    other = parse_config(changing.model_dump(exclude_none=True), [CHANGES.format(joined=0.1)])
+    with BatchLoader.from_prepared(changed_data, other) as loader, pytest.raises(DataError, match="plan"):
         loader.resume(state)
 
 
-def test_the_translations_of_words_are_counted_before_workers_start(prepared: PreparedData, settings: Config):
-    changing = parse_config(settings.model_dump(exclude_none=True), ["data.augment={}"])
-    assert vars(prepared.plan(changing).augmentation)["_lexicons"], "each worker would take seconds for them"
+def test_what_planning_kept_is_what_drawing_makes(changed_data: PreparedData, changing: Config):
+    plan = changed_data.plan(changing)
+    assert plan.augmentation is not None
+    slots = np.arange(plan.pairs)
+    rows = plan.rows(1, slots)
+    plan.lengths(1, slots, rows)
+    assert vars(plan.augmentation)["_planned"], "training would change each pair twice"
+    pairs = plan.augmentation.gather(rows)
+    kept = plan.augmentation.draw(pairs, 1, slots, rows)
+    assert not vars(plan.augmentation)["_planned"], "memory"
+    again = plan.augmentation.draw(pairs, 1, slots, rows)
+    for one, other in ((kept.source, again.source), (kept.target, again.target)):
+        assert one.ids.tolist() == other.ids.tolist()
+        assert one.lengths.tolist() == other.lengths.tolist()
+
+
+def test_links_are_learned_before_workers_start(changed_data: PreparedData, changing: Config):
+    assert vars(changed_data.plan(changing).augmentation)["_links"], "each worker would take seconds for them"
+
+
+def test_tokenizers_have_words_in_capitals_and_marks_of_hints(changing: Config, settings: Config, tmp_path: Path):
+    size = ["tokenizer.size=1000"]
+    plain, cased = (
+        prepare_corpora(parse_config(each.model_dump(exclude_none=True), [*size, f"data.folder={name}"]), tmp_path)
+        for name, each in (("plain", settings), ("cased", changing))
+    )
+    capitals = [source.upper() for source, _ in pairs(100)]
+    tokenizers = [each.tokenizers()["source"] for each in (plain, cased)]
+    needed = [sum(len(each.encode(text)) for text in capitals) for each in tokenizers]
+    assert needed[1] < 0.7 * needed[0]
+    assert tokenizers[1].tokens("boat ⦅ Boot ⦆") == ["▁boat", "▁", "⦅", "▁Boot", "▁", "⦆"]
+    with pytest.raises(DataError, match=r"other settings than .*: data\.augment"):
+        plain.plan(parse_config(changing.model_dump(exclude_none=True), size))
