@@ -213,7 +213,6 @@ def test_mbr_is_the_same_for_the_same_seed():
     mbr = ("translate", tiny_bundle("luong2015-desk"), *QUICK, "--search", "mbr", "--candidates", "4")
     one, same, other = (typed(*mbr, "--seed", seed, stdin=TEXT).stdout for seed in ("1", "1", "2"))
     assert one == same != other
-    assert len(one.splitlines()) == len(TEXT.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -234,9 +233,7 @@ def test_mbr_is_the_same_for_the_same_seed():
         (["--seed", "3"], 2, "--seed needs --sample"),
         (["--sample", "--seed", "-1"], 2, "--seed must be greater than or equal to 0, got -1;"),
         (["--diversity", "0.2"], 2, "--diversity needs --groups"),
-        (["--candidates", "8"], 2, "--candidates needs --search"),
         (["--search", "mbr", "--sample"], 2, "--sample must be left out with --search mbr"),
-        (["--search", "mbr", "--candidates", "1"], 2, "--candidates must be greater than or equal to 2, got 1;"),
         (["-o", "-", "--resume"], 2, "--resume needs an output file"),
         (["--resume"], 2, "--resume needs an output file; name it with -o"),
         (["--force"], 2, "--force needs an output file"),
