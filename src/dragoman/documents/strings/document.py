@@ -62,7 +62,9 @@ class _Group:
     @property
     def is_plural(self) -> bool:
         other = self.units.get("other")
-        return other is not None and (len(self.units) > 1 or find_count(other.text) is not None)
+        if other is None or other.form is None:
+            return False
+        return len(self.units) > 1 or other.form.is_certain or find_count(other.text) is not None
 
 
 def text_pieces(text: str, number: int | None = None) -> list[str | Piece]:

@@ -90,12 +90,13 @@ def _pattern(source: ScanInput, key: str, start: int, end: int, depth: int) -> I
         return  # text around a selection: its parts are no sentences
     variants = list(_variants(text, found, arrow, end - 1))
     names = {name for name, _, _, _ in variants}
-    is_plural = _SELECT.match(text, start) is not None and "other" in names and names & set(CATEGORIES) - {"other"}
+    is_plural = _SELECT.match(text, start) is not None and "other" in names
+    is_plural = is_plural and all(each in CATEGORIES or each.isdecimal() for each in names)
     for name, bracket, begin, finish in variants:
         for unit in _pattern(source, f"{key}.{name}", begin, finish, depth + 1):
             form = None
             if is_plural and name in CATEGORIES and unit.key == f"{key}.{name}" and depth == 0:
-                form = PluralForm(key, name, bracket, unit.end, text.index(name, bracket))
+                form = PluralForm(key, name, bracket, unit.end, text.index(name, bracket), is_certain=True)
             yield unit._replace(form=form)
 
 

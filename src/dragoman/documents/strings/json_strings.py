@@ -105,7 +105,7 @@ def _scan_texts(source: ScanInput) -> StringScan:
     _check_kind(source, content)
     found = StringScan(list(_units(source, lambda path: () if any(map(_NOTE.match, path[:1])) else path)))
     prose = sum(bool(" " in each.text.strip() or _WORD.fullmatch(each.text.strip())) for each in found.units)
-    technical = sum(_LOOKS_TECHNICAL.fullmatch(each.text) is not None for each in found.units) - prose
+    technical = sum(bool(each.text and _LOOKS_TECHNICAL.fullmatch(each.text)) for each in found.units) - prose
     if not prose or technical > 2 * prose:
         raise DataError(f"{source.name} has values that look like codes, not like texts of a program; {_FIX}")
     return found

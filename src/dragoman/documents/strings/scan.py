@@ -32,6 +32,8 @@ class PluralForm(NamedTuple):
     name: int
     """Position of the name of the category."""
     is_ordinal: bool = False
+    is_certain: bool = False
+    """Whether the file says that it is one; a name that ends in ``_other`` may mean something else."""
 
 
 class StringUnit(NamedTuple):

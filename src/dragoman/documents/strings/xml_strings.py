@@ -28,7 +28,7 @@ _TOKEN = re.compile(
     r"(?P<attributes>(?:[^\"'>/]++|\"[^\"]*\"|'[^']*'|/(?!>))*+)(?P<empty>/)?>"
 )
 _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[\]]{0,500}>")
-_ENCODING = re.compile(r"\A(<\?xml[^>]{0,100}?)(\s+encoding\s*=\s*[\"']([^\"']{0,40})[\"'])")
+_ENCODING = re.compile(r"\A(<\?xml[^>]{0,100}?)(\s+encoding\s*=\s*[\"']([\w.:-]{0,40})[\"'])")
 _PROLOG = 4_000  # characters in which a document type is searched
 _ATTRIBUTE = re.compile(r"""([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _INSIDE = re.compile(r"<!--[\s\S]*?-->|<!\[CDATA\[([\s\S]*?)\]\]>|(<[^>]*>)")
@@ -185,7 +185,7 @@ def _scan_android(source: ScanInput) -> StringScan:
             if each.name == "string-array":
                 add(item, f"{key}.{place}")
             elif each.name == "plurals" and category in CATEGORIES:
-                add(item, f"{key}.{category}", PluralForm(key, category, item.start, item.end, at))
+                add(item, f"{key}.{category}", PluralForm(key, category, item.start, item.end, at, is_certain=True))
     return scan
 
 
@@ -223,7 +223,8 @@ def _scan_dict(source: ScanInput, element: XmlElement, path: tuple[str, ...], sc
         elif value.name == "string" and (named in CATEGORIES or named in _DICT_TEXTS):
             text = xml_text(source.text[value.inside : value.outside])
             group = join_key(path, source)
-            form = PluralForm(group, named, name.start, value.end, name.inside) if named in CATEGORIES else None
+            is_form = named in CATEGORIES
+            form = PluralForm(group, named, name.start, value.end, name.inside, is_certain=True) if is_form else None
             if text is not None:
                 scan.units.append(StringUnit(f"{group}.{named}", value.inside, value.outside, text, form))
 
