@@ -319,7 +319,10 @@ FORMATS: dict[str, Format] = {
     ".txt": Format(lambda text: f"{text}\n".encode(), lambda data: data.decode().removesuffix("\n")),
     ".po": _PO,
     ".pot": _PO,
-    ".ts": _xml(QT, "translation"),
+    ".ts": Format(
+        lambda text: QT.replace("@", html.escape(text), 1).encode(),
+        lambda data: _xml_text(data, "translation") or _xml_text(data, "source"),
+    ),
     ".xcstrings": Format(_xcstrings, _xcstrings_text),
     ".html": Format(
         lambda text: f"<p>{html.escape(text)}</p>".encode(), lambda data: html.unescape(data.decode()[3:-4])
