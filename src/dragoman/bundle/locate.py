@@ -1,7 +1,7 @@
-"""Find the bundle of a path or of a name in the model store.
+"""Find the bundle of a path, of a name in the model store, or of an example model, which is part of the package.
 
 A path is a bundle itself, a run, which has one, or a project folder, of which the best bundle is chosen. An existing
-path takes precedence over a name.
+path takes precedence over a name, and a stored model over an example.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ from dragoman.run_files import BUNDLE, CARD, CHECKPOINT_STATE, CHECKPOINTS, LOG,
 
 if TYPE_CHECKING:
     from dragoman.bundle.bundle import Bundle
+
+EXAMPLES = Path(__file__).with_name("examples")
+EXAMPLE = EXAMPLES / "everyday"
+"""The model of `dragoman translate` and `dragoman serve` without the name of a model."""
 
 _KINDS = "a bundle, a run or a project folder"
 _MAX_RECORD = 1 << 20  # bytes of run.json
@@ -78,7 +82,7 @@ def find_bundle(path: Path) -> LocatedBundle:
             f"{path} is a route of two models, {legs}; dragoman translate, dragoman serve and Translators.open accept "
             "it, here name one model"
         )
-    return LocatedBundle(stored[0], f"{path} in the model store") if stored else _find_in_path(path)
+    return LocatedBundle(stored[0], f"{path}{bundle_origin(stored[0])[1]}") if stored else _find_in_path(path)
 
 
 def _find_in_path(path: Path) -> LocatedBundle:
@@ -112,13 +116,30 @@ def _find_in_path(path: Path) -> LocatedBundle:
 
 
 def named_bundles(path: Path | str) -> list[Path]:
-    """Return the bundle of a name in the model store, or both bundles of a route; empty for a path that exists."""
+    """Return the bundle of a stored or example model, or both bundles of a route; empty for a path that exists."""
     path = as_path(path)
     if len(path.parts) != 1 or path.exists():
         return []
     from dragoman.bundle.model_store import stored_bundles  # noqa: PLC0415 -- a path needs no store
 
-    return stored_bundles(str(path))
+    return stored_bundles(str(path)) or [each for each in example_bundles() if each.name == str(path)]
+
+
+def example_bundles() -> list[Path]:
+    """Return the bundles of the package."""
+    return sorted(each.parent for each in EXAMPLES.glob(f"*/{MANIFEST}"))
+
+
+def is_example(bundle: Path) -> bool:
+    """Whether a bundle is part of the package."""
+    return bundle.parent == EXAMPLES
+
+
+def bundle_origin(bundle: Path) -> tuple[str, str]:
+    """Return the name of a bundle that was found by name, and the words that say where it is."""
+    if is_example(bundle):
+        return bundle.name, ", an example model"
+    return bundle.parent.name, " in the model store"
 
 
 def open_located(path: Path | str) -> Bundle:

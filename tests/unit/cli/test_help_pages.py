@@ -102,10 +102,10 @@ def test_help_imports_no_rich_and_pydantic_only_for_settings(arguments: list[str
         ("translate m --json=1", "Option '--json' does not take a value; write --json (Write one JSON"),
         ("evaluate m --test a", "Option '--test' requires 2 arguments; write --test SRC REF (Test set: "),
         ("average run", "Missing option '--output' / '-o'; write --output DIR (Folder of the new bundle)"),
-        ("translate", "Missing argument 'MODEL'; write dragoman translate [OPTIONS] MODEL [INPUT] (Trained model"),
+        ("score", "Missing argument 'MODEL'; write dragoman score [OPTIONS] MODEL SOURCE [TARGET] (Trained model"),
         (
             "translate a b c",
-            "c is too much: the command is dragoman translate [OPTIONS] MODEL [INPUT]; quote",
+            "c is too much: the command is dragoman translate [OPTIONS] [MODEL] [INPUT]; quote",
         ),
         ("translate m --tm x.tmx", "--tm is no option of dragoman translate; see dragoman translate --help"),
         ("--verison", "--verison is no option of dragoman; did you mean --version?"),

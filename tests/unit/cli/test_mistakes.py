@@ -98,7 +98,7 @@ MISTAKES = [
     ),
     ("export BUNDLE", 2, "Missing option '--to'; write --to ctranslate2|onnx"),
     ("inspect BUNDLE a -o x.pdf", 2, "--output must end in .html, .png, .svg or .json, got x.pdf"),
-    ("serve", 2, "no model was given; name a bundle, a run or a project"),
+    ("serve --config settings.toml", 2, "no model was given; name a bundle, a run or a project"),
     ("demo text", 2, "text has other files than those of a demo; name another"),
 ]
 
@@ -121,6 +121,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(output, record).write_text("{}", encoding="utf-8")
     for name in ("a.pdf", "ui.json", "ui.STRINGS", "ui.yaml.gz"):
         Path(name).write_text("a\n", encoding="utf-8")
+    Path("settings.toml").write_text("port = 0\n", encoding="utf-8")
     Path("bad.toml").write_text("x = \n", encoding="utf-8")
 
 

@@ -20,6 +20,8 @@ from dragoman.cli.options.catalogs import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dragoman.bundle.model_store import ModelEntry, ModelStore
     from dragoman.catalogs.catalog_model import CatalogModel
     from dragoman.catalogs.http_client import Access
@@ -40,6 +42,7 @@ def models(ctx: typer.Context, json: Json = False) -> None:
     if ctx.invoked_subcommand is not None:
         return
     with report_errors():
+        from dragoman.bundle.locate import example_bundles
         from dragoman.bundle.model_store import ModelStore
         from dragoman.errors import BundleError
 
@@ -50,10 +53,11 @@ def models(ctx: typer.Context, json: Json = False) -> None:
             except (BundleError, OSError) as error:  # damage of one model
                 lost = f"{name} has no bundle that can be read; dragoman models update {name} gets it again"
                 echo(f"note    {error if isinstance(error, BundleError) else lost}", err=True)
+        described += [_example_facts(each) for each in example_bundles()]
     if json:
         print_json(described)
         return
-    if not store.names():
+    if not described and not store.names():
         echo(f"no models in {store.folder}", err=True)
         print_next("dragoman get en-pt")
         return
@@ -196,6 +200,31 @@ def _facts(store: ModelStore, entry: ModelEntry) -> dict[str, Any]:
         "origin": current.origin,
         "published_scores": current.published_scores,
         "bundle": str(store.bundle(entry)),
+    }
+
+
+def _example_facts(bundle: Path) -> dict[str, Any]:
+    """Describe a model of the package as `_facts` does."""
+    from dragoman.bundle.bundle import open_outline
+    from dragoman.bundle.model_card import stated_licence
+
+    opened = open_outline(bundle)
+    assert opened.config.data is not None
+    return {
+        "name": bundle.name,
+        "pair": f"{opened.config.data.source}-{opened.config.data.target}",
+        "kind": "example",
+        "route": [],
+        "last_used": None,
+        "version": "",
+        "previous": [],
+        "architecture": "",
+        "bytes": sum(each["size"] for each in opened.manifest["files"].values()),
+        "date": "",
+        "licence": stated_licence(opened.card()),
+        "origin": "part of Dragoman",
+        "published_scores": {},
+        "bundle": str(bundle),
     }
 
 

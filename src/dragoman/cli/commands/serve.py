@@ -19,7 +19,7 @@ from dragoman.cli.options.arguments import On, flag, number
 from dragoman.cli.options.catalogs import AllowHttp, CatalogAddress, print_waiting
 from dragoman.cli.options.cluster import check_cluster
 from dragoman.cli.options.derive import settings_options
-from dragoman.cli.options.models import locate_bundle
+from dragoman.cli.options.models import locate_bundle, named_or_example
 from dragoman.errors import ConfigError
 from dragoman.reporting.number_format import format_count, format_duration
 from dragoman.server.settings import ServerSettings
@@ -40,7 +40,8 @@ Bundles = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[NAME=]MODEL…",
-        help="Trained models: bundles (folders or zips), runs, project folders, or names of dragoman models.",
+        help="Trained models: bundles (folders or zips), runs, project folders, or names of dragoman models; "
+        "without any, also in --config, the example model of this installation, if it has one.",
     ),
 ]
 ConfigFile = Annotated[Path | None, typer.Option(metavar="TOML", help="File of settings and bundles.")]
@@ -122,6 +123,8 @@ def serve(  # noqa: PLR0913 -- one parameter per option
         if wanted and config is None:
             bundles = bundles or wanted
         loaded, given = _load(settings, config, bundles or ())
+        if not (given or config or any(actions.values())):
+            given = [f"{(example := named_or_example(None)).name}={example}"]
         if any(actions.values()):
             _manage_keys(loaded, settings, new_key, rights, expires, revoke_key)
         elif check:
@@ -256,7 +259,7 @@ def _located(given: str, printed: set[str]) -> list[str]:
 
     A model of the store is printed, unless it is among the `printed`.
     """
-    from dragoman.bundle.locate import named_bundles
+    from dragoman.bundle.locate import bundle_origin, named_bundles
 
     name, equals, path = given.partition("=")
     if not equals or "/" in name or Path(given).exists():
@@ -266,8 +269,8 @@ def _located(given: str, printed: set[str]) -> list[str]:
         for each in stored:
             if str(each) not in printed:
                 printed.add(str(each))
-                echo(f"bundle  {each}, {path} in the model store", err=True)
-        return [f"{name if name and len(stored) == 1 else each.parent.name}={each}" for each in stored]
+                echo(f"bundle  {each}, {path}{bundle_origin(each)[1]}", err=True)
+        return [f"{name if name and len(stored) == 1 else bundle_origin(each)[0]}={each}" for each in stored]
     if not name:
         return [str(locate_bundle(Path(path)))]
     return [f"{name}={locate_bundle(Path(path))}" if Path(path).is_dir() else given]

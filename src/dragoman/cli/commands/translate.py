@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.console import EXIT_STOPPED, echo, print_next, print_warning, report_errors, write_bytes
-from dragoman.cli.options.arguments import BundlePath, Ensemble, On, Resume, Workers, flag
+from dragoman.cli.options.arguments import MODEL_OR_EXAMPLE, Ensemble, On, Resume, Workers, flag
 from dragoman.cli.options.derive import settings_options
-from dragoman.cli.options.models import open_for_text
+from dragoman.cli.options.models import named_or_example, open_for_text
 from dragoman.cli.options.outputs import Force
 from dragoman.cli.screens.flagged_texts import FailOn, fail_on_document, fail_on_lines, parse_fail_on
 from dragoman.config.engine import EngineSettings
@@ -93,7 +93,7 @@ Again = Annotated[
 
 @settings_options(search=SearchSettings, engine=EngineSettings)
 def translate(  # noqa: PLR0913 -- one parameter per option
-    bundle: BundlePath,
+    model: Annotated[Path | None, MODEL_OR_EXAMPLE] = None,
     input_: Input = "-",
     *,
     output: Output = None,
@@ -118,7 +118,7 @@ def translate(  # noqa: PLR0913 -- one parameter per option
     Lines of standard input are translated as they arrive. With -o a large file is translated in constant memory; after
     a crash --resume continues and produces the same bytes.
     """
-    output = None if output == _STDOUT else output
+    bundle, output = named_or_example(model), None if output == _STDOUT else output
     has_nbest = "nbest" in search.model_fields_set
     hint = "run the same command with --resume to continue" if output else "with -o a translation can be resumed"
     with report_errors(hint):

@@ -86,6 +86,11 @@ BundlePath = Annotated[
         "MODEL", "Trained model: a bundle (folder or zip), a run, a project folder, or a name of dragoman models."
     ),
 ]
+MODEL_OR_EXAMPLE = argument(
+    "MODEL",
+    "Trained model: a bundle (folder or zip), a run, a project folder, or a name of dragoman models; without it, the "
+    "example model of this installation, if it has one.",
+)
 Ensemble = Annotated[list[Path] | None, option("MODEL", "Another model of an ensemble. May be repeated.", "--ensemble")]
 SourceText = Annotated[str, argument("SOURCE", "Text file, one sentence per line, may be .gz; - is stdin.")]
 TargetText = Annotated[

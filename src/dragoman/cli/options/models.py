@@ -30,6 +30,20 @@ def locate_bundle(path: Path) -> Path:
     return found.path
 
 
+def named_or_example(bundle: Path | None) -> Path:
+    """Return the model that was named, or else the example model, with a note on stderr."""
+    if bundle is not None:
+        return bundle
+    from dragoman.bundle.locate import EXAMPLE
+
+    if not EXAMPLE.is_dir():
+        raise ConfigError("no model was given; name a bundle, a run or a project, or get a model: dragoman get en-de")
+    echo(
+        "note    a small example model of everyday sentences (en→de); get a real one with dragoman get en-de", err=True
+    )
+    return EXAMPLE
+
+
 def locate_run(path: Path) -> Path:
     """Return the run of a project folder; the choice is printed on stderr."""
     from dragoman.bundle.locate import find_run

@@ -12,6 +12,7 @@ from typing import Literal
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
 from dragoman.bundle.bundle import open_outline
+from dragoman.bundle.locate import is_example
 from dragoman.bundle.model_card import stated_licence
 from dragoman.bundle.model_store import stored_version
 from dragoman.bundle.verified_folder import MANIFEST
@@ -124,7 +125,7 @@ class ServedModel:
         """Return licence and origin, from the model store or from the model card; they are read once per bundle."""
         if self._known_provenance[0] != self.bundle.digest:
             stored, description = stored_version(self.path), self.bundle.config.description
-            origin = description if description.startswith(_IMPORTED) else ""
+            origin = description if description.startswith(_IMPORTED) or is_example(self.path) else ""
             try:
                 licence = stated_licence(self.bundle.card())
             except (OSError, BundleError):  # the bundle was removed while the model is served

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman import SearchSettings, Translators
+from dragoman.bundle import locate
 from dragoman.bundle.model_store import ModelStore
 from tests.unit.bundle.test_model_store import add_entry
 from tests.unit.cli.tiny_translators import QUICK_TO_START, typed
@@ -14,6 +15,7 @@ from tests.unit.cli.tiny_translators import QUICK_TO_START, typed
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModelStore:
+    monkeypatch.setattr(locate, "EXAMPLES", tmp_path / "examples")
     monkeypatch.setenv("DRAGOMAN_MODELS", str(tmp_path / "models"))
     monkeypatch.chdir(tmp_path)
     return ModelStore.of_user()

@@ -65,7 +65,6 @@ def test_every_setting_is_an_option_with_help():
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        ((), 2, "error: no model was given; name a bundle, a run or a project"),
         (("x", "--max-replicas", "2"), 2, "error: --max-replicas needs --on; write --on ray"),
         (
             ("x", "--on", "ray", "--min-replicas", "3", "--max-replicas", "2"),

@@ -1,0 +1,1 @@
+"""Recipe of the example models of everyday sentences."""
