@@ -35,7 +35,7 @@ def test_a_shipped_example_is_small_and_its_card_is_complete(folder: Path):
     assert all(word in licence for word in ("CC BY 2.0 FR", "tatoeba.org", "manythings.org/anki"))
     assert "everyday sentences" in bundle.config.description
     assert all(word in card_section(card, "Limits") for word in ("long sentences", "names", "specialised"))
-    assert "BLEU" in card_section(card, "Scores")
+    assert "| Tatoeba test | bleu |" in card_section(card, "Scores")
 
 
 @pytest.fixture
