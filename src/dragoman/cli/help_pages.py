@@ -55,7 +55,7 @@ class PlainGroup(TyperGroup):
 
 
 def usage_line(command: Any, path: str) -> str:
-    """Return the command with its arguments: ``dragoman translate [OPTIONS] MODEL [INPUT]``."""
+    """Return the command with its arguments: ``dragoman translate [OPTIONS] [MODEL] [INPUT]``."""
     shown = [each for each in command.params if each.param_type_name == "argument" and not each.hidden]
     arguments = [metavar_of(each) if each.required else f"[{metavar_of(each)}]" for each in shown]
     inner = "[COMMAND]" if getattr(command, "invoke_without_command", False) else "COMMAND"

@@ -63,7 +63,7 @@ def test_h_is_help(arguments: list[str]):
 def test_a_page_has_usage_arguments_options_and_panels():
     shown = page("translate")
     assert shown.startswith("Usage: ")
-    order = ["translate [OPTIONS] MODEL [INPUT]", "Arguments:", "Options:", "-o, --output FILE", "Lines:", "Search:"]
+    order = ["translate [OPTIONS] [MODEL] [INPUT]", "Arguments:", "Options:", "-o, --output FILE", "Lines:", "Search:"]
     places = [shown.index(part) for part in order]
     assert places == sorted(places)
     assert "Beam size; 1 is greedy search. [default: 5]" in " ".join(shown.split())
