@@ -26,7 +26,7 @@ def test_the_card_is_complete_and_the_page_is_written(tmp_path: Path, monkeypatc
     card = model_card(made.config, {"updates": 7})
     exact = write_bundle(tmp_path / "exact", made.config, made.weights(), made.tokenizers(), card)
     (tmp_path / "run.json").write_text(json.dumps({"data": {"pairs": {"train": 1234}}}), encoding="utf-8")
-    scores = {everyday.TEST: (everyday.bleu(["a b"], ["a b"]), everyday.chrf(["a b"], ["a b"]))}
+    scores = {everyday.TEST: (everyday.bleu(["a b c d e"], ["a b c d e"]), everyday.chrf(["a b"], ["a b"]))}
     written = everyday.quantized(exact, tmp_path, tmp_path / "small", scores)
     assert everyday.size(written) < everyday.size(exact) / 3
     assert (everyday.updates(written), stated_licence(written.card())) == (7, everyday.LICENCE)
