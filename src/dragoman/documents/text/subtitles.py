@@ -107,9 +107,12 @@ class _Subtitles:
             raise DataError(f"{name} has no subtitles ({example}); check the suffix")
         tag = {"srt": _TAG, "vtt": _VTT_TAG, "ass": _ASS_TAG}[kind]
         self._texts: list[_Text] = []
+        count = 0
         for cue in cues:
             limits.check_paragraph(sum(len(line[1]) for line in cue.lines))
             for text_ in _texts(cue, tag, limits):
+                count += 1
+                limits.check("paragraphs", count, limits.segments)
                 joined = self._joined(text_, tag, limits)
                 self._texts[-1:] = [joined] if joined else [*self._texts[-1:], text_]
         self._texts = [text_ for text_ in self._texts if text_.inline.tagged.has_words]
@@ -120,7 +123,8 @@ class _Subtitles:
     def _joined(self, text: _Text, tag: re.Pattern[str], limits: DocumentLimits) -> _Text | None:
         """Return the last text with this one if its sentence continues."""
         last = self._texts[-1] if self._texts else None
-        if last is None or text.has_dash or last.style != text.style or len(last.pieces) == _MAX_CUES:
+        is_other = text.has_dash or _SPEAKER.match(text.raw) is not None
+        if last is None or is_other or last.style != text.style or len(last.pieces) == _MAX_CUES:
             return None
         before, after = last.inline.tagged.text[-1:], text.inline.tagged.text[:1]
         if not (before.isalnum() or before in (",", "'", "\u2019")) or not after.islower():

@@ -175,6 +175,11 @@ def test_codes_drawings_and_comments_of_substation_alpha_stay():
     assert "(b)/N" in reworded("a.ass", ASS, [TaggedText("{b}\\N")]).decode()
 
 
+def test_another_voice_begins_another_text():
+    data = b"WEBVTT\n\n00:01.000 --> 00:02.000\n<v A>one\n<v B>two\n\n00:02.000 --> 00:03.000\n<v C>three\n"
+    assert texts(read_document("a.vtt", data)) == ["one", "two", "three"]
+
+
 def test_karaoke_is_counted():
     document = read_document("a.ass", ASS + b"Dialogue: 0,0:00:04.00,0:00:05.00,Default,,0,0,0,,{\\k20}La {\\kf9}la\n")
     assert texts(document) == texts(read_document("a.ass", ASS))
