@@ -57,9 +57,10 @@ class TransformerConfig(Settings):
     """Number of decoder layers."""
     decoder: Literal["self-attention", "ssru"] = "self-attention"
     """How the decoder reads previous target words; ssru is a recurrent unit with a state of constant size."""
-    alignment_map: Literal["penultimate", "guided"] = "penultimate"
+    alignment_map: Literal["penultimate", "guided", "guided-input"] = "penultimate"
     """Attention map for word links: the mean over the heads of the last layer but one, or the first head of the last
-    layer, which Marian trains by guided alignment."""
+    layer, which `training.guided_alignment` trains to align. It aligns each token at the step that predicts it, as in
+    models of Marian (guided), or at the next step, whose input it is (guided-input)."""
     feedforward: Width = 1024
     """Inner size of the feed-forward layers."""
     norm: Literal["post", "pre"] = "pre"
@@ -113,7 +114,12 @@ ModelConfig = Annotated[RnnConfig | TransformerConfig, Field(discriminator="fami
 
 def has_guided_alignment(model: RnnConfig | TransformerConfig) -> bool:
     """Whether word links are those of the first head of the last layer."""
-    return isinstance(model, TransformerConfig) and model.alignment_map == "guided"
+    return isinstance(model, TransformerConfig) and model.alignment_map != "penultimate"
+
+
+def aligns_input(model: RnnConfig | TransformerConfig) -> bool:
+    """Whether a target token is aligned by the step that has it as input, not by the step that predicts it."""
+    return isinstance(model, TransformerConfig) and model.alignment_map == "guided-input"
 
 
 class Config(Settings):
@@ -174,4 +180,25 @@ class Config(Settings):
             raise ConfigError(
                 f"training.coverage_weight must be 0 without attention and with hard attention, whose weights have no "
                 f"gradient, got {self.training.coverage_weight}; use another alignment"
+            )
+        self._check_guided_alignment(has_soft_attention=soft)
+
+    def _check_guided_alignment(self, *, has_soft_attention: bool) -> None:
+        model = self.model
+        if self.training.guided_alignment is None:
+            return
+        if model.family == "transformer" and not has_guided_alignment(model):
+            raise ConfigError(
+                "model.alignment_map must be guided or guided-input where [training.guided_alignment] is given, got "
+                f"{model.alignment_map}; set it, so that word links are those of the head that learns them"
+            )
+        if not has_soft_attention or (model.family != "transformer" and model.encoder.structured_rows):
+            raise ConfigError(
+                "[training.guided_alignment] needs attention with a weight and a gradient for each source token; leave "
+                "it out, or use another model"
+            )
+        if self.data is not None and self.data.sampling.subword_temperature:
+            raise ConfigError(
+                "data.sampling.subword_temperature must be 0 where [training.guided_alignment] is given, got "
+                f"{self.data.sampling.subword_temperature}; links belong to one segmentation"
             )

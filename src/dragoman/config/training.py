@@ -23,6 +23,13 @@ class LoraConfig(Settings):
     """Patterns of names of weight matrices; embeddings and the output layer are never among them."""
 
 
+class GuidedAlignmentConfig(Settings):
+    """Guided alignment: the first head of the last decoder layer learns word links with the translation."""
+
+    weight: Positive = 0.05
+    """Weight of the cross-entropy between the links of a target token and its attention weights."""
+
+
 class TrainingConfig(Settings):
     """Training of a model."""
 
@@ -98,6 +105,8 @@ class TrainingConfig(Settings):
     """Patterns of parameter names that are not trained; encoder.* is the whole encoder."""
     lora: LoraConfig | None = None
     """Fine-tuning with LoRA."""
+    guided_alignment: GuidedAlignmentConfig | None = None
+    """Attention that learns word links, which `dragoman prepare` finds; none unless the table is there."""
     log_every: Size = 50
     """Number of updates between entries of the log and the curves."""
     threads: Annotated[int, Field(ge=0)] = 0

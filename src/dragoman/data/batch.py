@@ -24,7 +24,11 @@ class Batch:
     ``</s>``. `rows` identifies each pair, for instance by its slot in the epoch: random operations on a pair depend on
     this id only, not on the other pairs of the batch.
 
-    Shapes: source [batch, src]; inputs, labels [batch, tgt]; source_lengths, target_lengths, rows [batch].
+    `links` are links between tokens, if they are known: index in the batch, step of the decoder that is to attend, and
+    source position.
+
+    Shapes: source [batch, src]; inputs, labels [batch, tgt]; source_lengths, target_lengths, rows [batch]; links
+    [links, 3].
     """
 
     source: Tensor
@@ -33,6 +37,7 @@ class Batch:
     labels: Tensor
     target_lengths: Tensor
     rows: Tensor
+    links: Tensor | None = None
 
     @classmethod
     def from_pairs(
@@ -58,6 +63,7 @@ class Batch:
             labels=torch.from_numpy(_ended(target, pairs.target.lengths)),
             target_lengths=torch.from_numpy(pairs.target.lengths.astype(np.int64) + 1),
             rows=torch.from_numpy(rows.astype(np.int64)),
+            links=None if pairs.links is None else _links(pairs.links),
         )
 
     @property
@@ -79,6 +85,11 @@ class Batch:
     def _rows(self, rows: slice) -> Batch:
         source_lengths, target_lengths = self.source_lengths[rows], self.target_lengths[rows]
         src, tgt = int(source_lengths.max()), int(target_lengths.max())
+        links = self.links
+        if links is not None:
+            links = links[(links[:, 0] >= rows.start) & (links[:, 0] < rows.stop)] - links.new_tensor(
+                [rows.start, 0, 0]
+            )
         return Batch(
             source=self.source[rows, :src],
             source_lengths=source_lengths,
@@ -86,22 +97,32 @@ class Batch:
             labels=self.labels[rows, :tgt],
             target_lengths=target_lengths,
             rows=self.rows[rows],
+            links=links,
         )
 
     def twice(self) -> Batch:
         """Return a batch with every pair twice: all of them, then all again."""
-        return Batch(**{field.name: torch.cat([getattr(self, field.name)] * 2) for field in fields(self)})
+        found = {each.name: torch.cat([getattr(self, each.name)] * 2) for each in fields(self) if each.name != "links"}
+        links = self.links
+        if links is not None:
+            links = torch.cat([links, links + links.new_tensor([len(self.rows), 0, 0])])
+        return Batch(**found, links=links)
 
     def to(self, device: torch.device | str) -> Batch:
         """Return the batch on another device; lengths stay on the host."""
         tokens = {name: getattr(self, name).to(device) for name in ("source", "inputs", "labels", "rows")}
-        return replace(self, **tokens)
+        return replace(self, **tokens, links=None if self.links is None else self.links.to(device))
 
 
 def _flat(sentences: Sequence[Sequence[int]]) -> Sentences:
     lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
     ids = np.fromiter(chain.from_iterable(sentences), dtype=np.int64, count=int(lengths.sum()))
     return Sentences(ids, lengths)
+
+
+def _links(links: Pairs) -> Tensor:
+    rows = np.repeat(np.arange(len(links)), links.target.lengths)
+    return torch.from_numpy(np.stack([rows, links.target.ids, links.source.ids], 1).astype(np.int64))
 
 
 def _padded(sentences: Sentences) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ import atexit
 import signal
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from multiprocessing import context as contexts
 from multiprocessing import get_all_start_methods
@@ -13,16 +13,18 @@ from weakref import WeakSet
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch.utils.data import DataLoader, Dataset
 
 from dragoman.config import Config
+from dragoman.config.schema import aligns_input
 from dragoman.data.augmentation import Augmentation
 from dragoman.data.batch import Batch
-from dragoman.data.batch_plan import BatchPlan, PlannedBatch, StreamPosition
+from dragoman.data.batch_plan import BatchPlan, PlannedBatch, Rows, StreamPosition
 from dragoman.data.directed_shards import DirectedShards
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.shards import Shards
-from dragoman.data.token_pairs import Pairs, Sentences
+from dragoman.data.token_pairs import SIDES, Pairs, Sentences
 from dragoman.data.worker_processes import StartedProcesses, end_with_parent, without_main_module
 from dragoman.errors import ConfigError, DataError
 from dragoman.text import Tokenizer
@@ -77,15 +79,45 @@ class SubwordSampling:
         return drawn if len(drawn) <= min(self.max_tokens, self.growth * len(best)) else best
 
 
+@dataclass(frozen=True)
+class PairLinks:
+    """Links between the tokens of all pairs: `shards` have their positions on both sides.
+
+    With `aligns_input` a target token is aligned by the step that has it as input, not by the step that predicts it.
+    """
+
+    shards: Shards | DirectedShards
+    aligns_input: bool = False
+
+    def read(self, rows: Rows, is_kept: NDArray[np.bool_], pairs: Pairs, drawn: Pairs) -> Pairs:
+        """Return the links of the kept pairs; `drawn` are the pairs with tokens in front that shift positions."""
+        known = self.shards.gather(rows)
+        sides = []
+        for name in SIDES:
+            side: Sentences = getattr(known, name)
+            more = getattr(drawn, name).lengths - getattr(pairs, name).lengths
+            moved = side.ids + np.repeat(more + (name == "target" and self.aligns_input), side.lengths)
+            sides.append(Sentences(moved[np.repeat(is_kept, side.lengths)], side.lengths * is_kept))
+        return Pairs(*sides)
+
+
 class _Fetch(Dataset[Pairs]):
-    """Read the pairs of a planned batch in a worker, change some, and sample segmentations, if enabled."""
+    """Read the pairs of a planned batch in a worker, change some, and sample segmentations, if enabled.
+
+    A pair that is changed has no links.
+    """
 
     def __init__(
-        self, shards: Shards | DirectedShards, augmentation: Augmentation | None, subword: SubwordSampling | None
+        self,
+        shards: Shards | DirectedShards,
+        augmentation: Augmentation | None,
+        subword: SubwordSampling | None,
+        links: PairLinks | None = None,
     ) -> None:
         self.shards = shards
         self.augmentation = augmentation
         self.subword = subword
+        self.links = links
 
     def __getitem__(self, planned: PlannedBatch) -> Pairs:
         pairs = self.shards.gather(planned.rows)
@@ -93,7 +125,13 @@ class _Fetch(Dataset[Pairs]):
             pairs = self.augmentation.draw(pairs, planned.epoch, planned.slots, planned.rows)
         if self.subword is not None:
             pairs = self.subword.draw(pairs, planned)
-        return self.shards.with_language_tokens(pairs, planned.rows)
+        drawn = self.shards.with_language_tokens(pairs, planned.rows)
+        if self.links is None:
+            return drawn
+        is_kept = np.ones(len(pairs), dtype=bool)
+        if self.augmentation is not None:
+            is_kept = self.augmentation.kinds(planned.epoch, planned.slots) < 0
+        return replace(drawn, links=self.links.read(planned.rows, is_kept, pairs, drawn))
 
 
 class BatchLoader:
@@ -114,6 +152,7 @@ class BatchLoader:
         workers: int = 0,
         start: StreamPosition | None = None,
         subword: SubwordSampling | None = None,
+        links: PairLinks | None = None,
     ) -> None:
         if not 0 <= rank < world:
             raise ConfigError(f"rank must be from 0 to {world - 1}, got {rank}; count ranks from 0")
@@ -122,7 +161,7 @@ class BatchLoader:
         self.plan = plan
         self.position = start or StreamPosition()
         self._rank, self._world, self._workers = rank, world, workers
-        self._fetch = _Fetch(shards, plan.augmentation, subword)
+        self._fetch = _Fetch(shards, plan.augmentation, subword, links)
         self._stream: Generator[Batch, None, None] | None = None
 
     @classmethod
@@ -147,8 +186,10 @@ class BatchLoader:
                 temperature=config.data.sampling.subword_temperature,
                 max_tokens=config.data.max_tokens,
             )
-        shards = prepared.directed(config)
-        return cls(shards, plan, rank=rank, world=world, workers=workers, start=start, subword=subword)
+        shards, links = prepared.directed(config), None
+        if config.training.guided_alignment is not None:
+            links = PairLinks(prepared.links(config), aligns_input(config.model))
+        return cls(shards, plan, rank=rank, world=world, workers=workers, start=start, subword=subword, links=links)
 
     def __enter__(self) -> Self:
         return self

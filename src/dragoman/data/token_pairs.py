@@ -1,7 +1,9 @@
 """Sentence pairs as flat arrays of token ids."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +31,14 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Source and target sentences of the same number: token ids without special tokens."""
+    """Source and target sentences of the same number: token ids without special tokens.
+
+    `links` are pairs of positions of linked tokens, as many on both sides, if they are known.
+    """
 
     source: Sentences
     target: Sentences
+    links: Pairs | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         assert len(self.source) == len(self.target)

@@ -1,4 +1,4 @@
-"""Loss functions: cross-entropy with R-Drop, coverage and REINFORCE.
+"""Loss functions: cross-entropy with R-Drop, coverage, guided alignment and REINFORCE.
 
 The cross-entropy never holds the scores of all words for all steps: it processes the steps in chunks and computes the
 gradient of each chunk from its probabilities in the forward pass.
@@ -149,6 +149,19 @@ def coverage_loss(alignment: Alignment, source_lengths: Tensor, target_lengths: 
     covered = (weights * written).sum(1)  # [batch, src]
     real = is_real(source_lengths.to(weights.device), src)
     return ((1.0 - covered) ** 2 * real).sum()
+
+
+def guided_alignment_loss(weights: Tensor, links: Tensor) -> Tensor:
+    """−Σ_t Σ_s G_{t,s} log a_t(s): the cross-entropy of the attention weights, summed over linked target tokens.
+
+    G are the links, normalised to a sum of 1 per target token. Paper: [garg2019] (section 4.2).
+    Shapes: weights [batch, tgt, src], links [links, 3] (sentence, target position, source position) -> a scalar.
+    """
+    sentence, target, source = links.unbind(1)
+    number = weights.new_zeros(weights.shape[:2], dtype=torch.float32)
+    number.index_put_((sentence, target), number.new_ones(()), accumulate=True)
+    chosen = weights[sentence, target, source].float().clamp(min=torch.finfo(torch.float32).tiny)
+    return -(chosen.log() / number[sentence, target]).sum()
 
 
 @dataclass(frozen=True)

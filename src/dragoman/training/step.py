@@ -13,7 +13,13 @@ from dragoman.data.batch import Batch
 from dragoman.models.base import Model
 from dragoman.nn.stateless_noise import Noise
 from dragoman.nn.structured_attention import redundancy_penalty
-from dragoman.training.losses import RewardBaseline, coverage_loss, cross_entropy, reinforce_loss
+from dragoman.training.losses import (
+    RewardBaseline,
+    coverage_loss,
+    cross_entropy,
+    guided_alignment_loss,
+    reinforce_loss,
+)
 from dragoman.training.optimizer import learning_rate
 
 
@@ -40,7 +46,8 @@ class UpdateResult:
 def objective(
     model: Model[Any, Any], batch: Batch, config: TrainingConfig, noise: Noise | None, baseline: RewardBaseline
 ) -> Objective:
-    """Cross-entropy, plus the terms of the configuration and the attention: coverage, redundancy and REINFORCE.
+    """Cross-entropy, plus the terms of the configuration and the attention: coverage, guided
+    alignment, redundancy and REINFORCE.
 
     With R-Drop, half the objective of a batch that contains every pair twice, with two masks. Paper: [wu2021] (4).
     """
@@ -58,9 +65,15 @@ def _single_objective(
     baseline: RewardBaseline,
     r_drop: float = 0.0,
 ) -> Objective:
-    covering = config.coverage_weight > 0
+    covering, guided = config.coverage_weight > 0, config.guided_alignment
+    links = None if guided is None else batch.links
     decoded = model(
-        batch.source, batch.source_lengths, batch.inputs, batch.target_lengths, noise, return_attention=covering
+        batch.source,
+        batch.source_lengths,
+        batch.inputs,
+        batch.target_lengths,
+        noise,
+        return_attention=covering or links is not None,
     )
     likelihood = cross_entropy(
         model.decoder.output,
@@ -75,6 +88,9 @@ def _single_objective(
     if covering and alignment is not None:
         term = coverage_loss(alignment, batch.source_lengths, batch.target_lengths, batch.source.size(1))
         total = total + config.coverage_weight * term
+    if guided is not None and links is not None and alignment is not None:
+        weights = alignment.one_map(batch.source.size(1), guided=True)
+        total = total + guided.weight * guided_alignment_loss(weights, links)
     if config.structured_penalty and decoded.structured is not None:
         # The total is divided by the number of tokens: the mean over sentences is multiplied by it.
         penalty = redundancy_penalty(decoded.structured)

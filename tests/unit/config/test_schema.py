@@ -251,3 +251,27 @@ def test_features_are_what_the_output_sees():
 def test_symbols_of_the_tokenizer(tokenizer: dict[str, Any], message: str):
     with pytest.raises(ConfigError, match=message):
         parse_config(RNN | {"tokenizer": tokenizer})
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "model.alignment_map must be guided or guided-input where .* got penultimate"),
+        (
+            {"alignment_map": "guided", "temperature": 0.5},
+            "data.sampling.subword_temperature must be 0 where .* got 0.5",
+        ),
+        ({"attention": {"alignment": "hard"}}, r"\[training.guided_alignment\] needs attention with a weight"),
+        ({"encoder": {"structured_rows": 2}}, r"\[training.guided_alignment\] needs attention with a weight"),
+    ],
+)
+def test_what_can_be_guided(settings: dict[str, Any], message: str):
+    is_rnn = "attention" in settings or "encoder" in settings
+    data = {"source": "en", "target": "de", "sampling": {"subword_temperature": settings.pop("temperature", 0.0)}}
+    made = {"model": {"family": "rnn" if is_rnn else "transformer"} | settings, "training": {"guided_alignment": {}}}
+    with pytest.raises(ConfigError, match=message):
+        parse_config(made | {"data": data | {"train": [{"files": ["a.en", "a.de"]}]}})
+
+
+def test_recurrent_attention_can_be_guided():
+    assert parse_config(RNN | {"training": {"guided_alignment": {}}}).training.guided_alignment is not None

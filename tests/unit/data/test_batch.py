@@ -1,7 +1,5 @@
 """Sentence pairs as padded tensors."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
@@ -14,6 +12,18 @@ from dragoman.errors import DataError
 from dragoman.text import BOS_ID, EOS_ID, PAD_ID
 
 words = st.lists(st.integers(4, 99), max_size=6)
+
+
+def linked() -> Batch:
+    """A batch with links."""
+    sides = (Sentences(np.array([7, 8, 9, 6]), np.array([3, 1])), Sentences(np.array([5, 4, 4]), np.array([1, 2])))
+    links = Pairs(Sentences(np.array([0, 2, 0]), np.array([2, 1])), Sentences(np.array([0, 0, 1]), np.array([2, 1])))
+    return Batch.from_flat(Pairs(*sides, links=links), np.arange(2))
+
+
+def tensors(batch: Batch) -> dict[str, torch.Tensor]:
+    """Everything that a batch has; links are optional."""
+    return {name: tensor for name, tensor in vars(batch).items() if tensor is not None}
 
 
 def test_a_batch_by_hand():
@@ -50,8 +60,8 @@ def test_every_pair_can_be_read_back(pairs: list[tuple[list[int], list[int]]]):
         for tokens, length in ((batch.source, src), (batch.inputs, tgt), (batch.labels, tgt)):
             assert (tokens[row, length:] == PAD_ID).all()
     assert batch.target_tokens == sum(len(target) + 1 for _, target in pairs)
-    for field in dataclasses.fields(batch):
-        assert getattr(batch, field.name).dtype == torch.int64, field.name
+    for name, tensor in tensors(batch).items():
+        assert tensor.dtype == torch.int64, name
 
 
 def test_pairs_have_the_names_they_are_given():
@@ -64,30 +74,42 @@ def test_a_batch_is_not_empty():
 
 
 def test_the_tokens_of_a_batch_go_to_another_device_and_its_lengths_stay():
-    moved = Batch.from_pairs([([7, 8, 9], [5]), ([6], [4, 4])]).to("meta")
-    for field in dataclasses.fields(moved):
-        where = "cpu" if field.name.endswith("lengths") else "meta"
-        assert getattr(moved, field.name).device.type == where, field.name
+    for name, tensor in tensors(linked().to("meta")).items():
+        assert tensor.device.type == ("cpu" if name.endswith("lengths") else "meta"), name
 
 
 def test_a_batch_on_its_own_device_is_itself():
-    batch = Batch.from_pairs([([7, 8, 9], [5]), ([6], [4, 4])])
-    same = batch.to("cpu")
-    for field in dataclasses.fields(batch):
-        assert torch.equal(getattr(same, field.name), getattr(batch, field.name)), field.name
+    same = tensors(linked().to("cpu"))
+    for name, tensor in tensors(linked()).items():
+        assert torch.equal(same[name], tensor), name
 
 
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=5))
 def test_flat_tokens_make_the_same_batch(pairs: list[tuple[list[int], list[int]]]):
     flat = Pairs(*(_flat([pair[side] for pair in pairs]) for side in range(2)))
     batch = Batch.from_flat(flat, np.arange(len(pairs), dtype=np.int32))
-    expected = Batch.from_pairs(pairs)
-    for field in dataclasses.fields(batch):
-        assert getattr(batch, field.name).dtype == torch.int64, field.name
-        assert torch.equal(getattr(batch, field.name), getattr(expected, field.name)), field.name
+    expected = tensors(Batch.from_pairs(pairs))
+    for name, tensor in tensors(batch).items():
+        assert tensor.dtype == torch.int64, name
+        assert torch.equal(tensor, expected[name]), name
 
 
 def _flat(sentences: list[list[int]]) -> Sentences:
     """As shards give them: 16 bits a token."""
     tokens = [token for sentence in sentences for token in sentence]
     return Sentences(np.array(tokens, dtype=np.uint16), np.array([len(s) for s in sentences], dtype=np.int64))
+
+
+def test_links_by_hand():
+    batch = linked()
+    assert batch.links is not None
+    assert batch.links.tolist() == [[0, 0, 0], [0, 0, 2], [1, 1, 0]]
+    first, second = batch.parts(1)
+    assert first.links is not None
+    assert second.links is not None
+    assert first.links.tolist() == [[0, 0, 0], [0, 0, 2]]
+    assert second.links.tolist() == [[0, 1, 0]]
+    both = batch.twice().links
+    assert both is not None
+    assert both.tolist() == [[0, 0, 0], [0, 0, 2], [1, 1, 0], [2, 0, 0], [2, 0, 2], [3, 1, 0]]
+    assert Batch.from_pairs([([4], [4])]).links is None

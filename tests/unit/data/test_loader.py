@@ -14,8 +14,11 @@ import numpy as np
 import pytest
 import torch
 
+from dragoman.config.corpus import AugmentConfig
+from dragoman.data.augmentation import Augmentation
 from dragoman.data.batch_plan import BatchPlan, CorpusRows, PlannedBatch, StreamPosition
-from dragoman.data.loader import BatchLoader, SubwordSampling
+from dragoman.data.directed_shards import DirectedShards, DirectionView
+from dragoman.data.loader import BatchLoader, PairLinks, SubwordSampling
 from dragoman.data.shards import Shards, ShardWriter
 from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.errors import ConfigError, DataError
@@ -225,3 +228,53 @@ def processes_with(mark: str) -> list[int]:
         except OSError:  # ended, or of another user
             continue
     return found
+
+
+@pytest.fixture
+def links(tmp_path, shards: Shards) -> Shards:
+    """A link of the first tokens of both sides, and one of the last tokens."""
+    lengths = shards.lengths(np.arange(len(TEXTS)))
+    sides = [Sentences(np.stack([0 * side, side - 1], 1).ravel(), np.full(len(TEXTS), 2)) for side in lengths.T]
+    with ShardWriter(tmp_path / "links.arrow", (300, 300)) as writer:
+        writer.append(Pairs(*sides))
+    return Shards([tmp_path / "links.arrow"])
+
+
+@pytest.mark.parametrize("aligns_input", [False, True])
+def test_links_belong_to_steps(shards: Shards, links: Shards, plan: BatchPlan, *, aligns_input: bool):
+    batch = next(BatchLoader(shards, plan, links=PairLinks(links, aligns_input)))
+    assert batch.links is not None
+    lengths = zip(batch.source_lengths.tolist(), batch.target_lengths.tolist(), strict=True)
+    wanted = [
+        link
+        for row, (src, tgt) in enumerate(lengths)
+        for link in ([row, aligns_input, 0], [row, tgt - 2 + aligns_input, src - 2])
+    ]
+    assert batch.links.tolist() == wanted
+
+
+def test_a_changed_pair_has_no_links(shards: Shards, links: Shards, tokenizer: SentencePieceTokenizer):
+    ends, most = [len(shards)], 80
+    shares = AugmentConfig(upper=0, title=0, lower=0, typos=0, punctuation=0, joined=0.5, words=0, copies=0)
+    changes = Augmentation(tokenizer, tokenizer, shares, ("en", "en"), shards.lengths, shards.gather, ends, 1, most)
+    corpora = [CorpusRows("all", 0, len(shards))]
+    plan = BatchPlan(corpora, shards.lengths, seed=1, batch_tokens=200, augmentation=changes)
+    for planned, batch in zip(
+        islice(plan.batches(), 6), BatchLoader(shards, plan, links=PairLinks(links)), strict=False
+    ):
+        kept = np.flatnonzero(changes.kinds(planned.epoch, planned.slots) < 0)
+        assert batch.links is not None
+        assert batch.links[:, 0].tolist() == np.repeat(kept, 2).tolist()
+
+
+def test_language_tokens_move_links(shards: Shards, links: Shards, plan: BatchPlan):
+    views = [DirectionView(0, len(shards), is_swapped=True, source_prefix=(5,), target_prefix=(6, 7))]
+    directed, of_views = (DirectedShards(each, views) for each in (shards, links))
+    wide = BatchPlan(plan.corpora, directed.lengths, seed=1, batch_tokens=90)
+    batch = next(BatchLoader(directed, wide, links=PairLinks(of_views)))
+    assert batch.links is not None
+    assert batch.links[::2].tolist() == [[row, 2, 1] for row in range(len(batch.rows))]
+    lasts = [
+        [row, int(batch.target_lengths[row]) - 2, int(batch.source_lengths[row]) - 2] for row in batch.links[1::2, 0]
+    ]
+    assert batch.links[1::2, 1:].tolist() == [each[1:] for each in lasts]

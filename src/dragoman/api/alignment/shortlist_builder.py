@@ -12,7 +12,7 @@ from dragoman.api.translation.forced_decoding import ForcedDecoder
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.bundle.shortlist import Shortlist
-from dragoman.config.schema import ModelConfig, TransformerConfig
+from dragoman.config.schema import ModelConfig, TransformerConfig, aligns_input
 from dragoman.engines.select import architecture
 from dragoman.errors import CombinationError, DataError
 from dragoman.search.hypothesis import Hypothesis
@@ -117,7 +117,8 @@ def add_shortlist(
 
 def _count(translator: Translator, blocks: Iterable[LinePairs]) -> _Counts:
     """Score pairs with the model and count its attention."""
-    decoder, counts = ForcedDecoder(translator.engine), _Counts()
+    is_later = aligns_input(translator.bundles[0].config.model)
+    decoder, counts = ForcedDecoder(translator.engine, aligns_input=is_later), _Counts()
     for block in blocks:
         pairs = [
             (translator.preprocessor.sentence(source).ids or [], translator.postprocessor.tokenize(target).ids)

@@ -152,7 +152,7 @@ def continue_branches(
     for each, branch in zip(chunks, branches, strict=True):
         if branch.token == EOS_ID:
             each.hypotheses = [_ended(target[: branch.step], log_probs)]
-    ForcedDecoder(engine).align_unknown(chunks, postprocessor.tokenizer.unk_id)
+    ForcedDecoder(engine).complete_alignments(chunks, postprocessor.tokenizer.unk_id)
     return tuple(
         _counterfactual(branch, each, postprocessor)
         for branch, each in zip(branches, chunks, strict=True)

@@ -39,7 +39,8 @@ class AttentionMaps:
     `lexical` are required by the reading `lexical`: the log-probability of each target word given one source word as a
     whole sentence.
 
-    `is_guided`: the usual map is the first head of the last layer, not the mean of the last layer but one.
+    `is_guided`: the usual map is the first head of the last layer, not the mean of the last layer but one. With
+    `aligns_input` the row of a token is that of the next step.
 
     Shapes: weights [layers, heads, tgt + 1, src + 1], likelihoods [tgt + 1, src + 1], lexical [tgt, src]; ends last.
     """
@@ -50,6 +51,7 @@ class AttentionMaps:
     likelihoods: NDArray[np.float32] | None = None
     lexical: NDArray[np.float32] | None = None
     is_guided: bool = False
+    aligns_input: bool = False
 
     @property
     def layers(self) -> int:
@@ -67,7 +69,8 @@ class AttentionMaps:
         from dragoman.config.alignment import AttentionChoice  # noqa: PLC0415 -- settings, slow to import
 
         choice = choice or AttentionChoice()
-        if self.is_guided and choice.layer is choice.head is None:
+        is_usual = choice.layer is choice.head is None
+        if self.is_guided and is_usual:
             choice = replace(choice, layer=self.layers, head=1)
         self.check(choice)
         layer = max(self.layers - 1, 1) if choice.layer is None else choice.layer
@@ -75,6 +78,8 @@ class AttentionMaps:
         if choice.head is not None:
             heads = heads[[choice.head - 1]]
         one: NDArray[np.float32] = heads.mean(0)
+        if self.aligns_input and is_usual and choice.reading in ("lexical", "posterior"):
+            one = of_next_steps(one)
         if choice.reading == "posterior":
             return posterior(one, self.likelihoods)
         if choice.reading == "lexical":
@@ -127,6 +132,18 @@ def lexical_posterior(weights: NDArray[np.float32], likelihoods: NDArray[np.floa
     found = weights.copy()
     found[..., :tgt, :src] = np.where(total > 0, known * scale, before)
     return found
+
+
+def of_next_steps(weights: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return for each row the next one, whose step has the token of the row as input; the last row stays."""
+    return np.concatenate([weights[1:], weights[-1:]])
+
+
+def with_next_steps(hypothesis: Hypothesis) -> Hypothesis:
+    """Return a hypothesis whose tokens have the attention weights of the steps that have them as input."""
+    if hypothesis.alignment is None:
+        return hypothesis
+    return replace(hypothesis, alignment=of_next_steps(hypothesis.alignment))
 
 
 def with_likelihoods(hypothesis: Hypothesis, likely: NDArray[np.float32]) -> Hypothesis:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.api.translation.attention import with_next_steps
 from dragoman.api.translation.batching import batch_by_length
 from dragoman.api.translation.options import PairError
 from dragoman.api.translation.prepared_text import Chunk
@@ -27,12 +28,15 @@ _Show = Callable[[Sequence[Sequence[int]], Sequence[Sequence[int]]], list[_Map]]
 
 
 class ForcedDecoder:
-    """Scores pairs of token ids; `max_tokens` is the maximum source length of the model, without the end."""
+    """Scores pairs of token ids; `max_tokens` is the maximum source length of the model, without the end.
 
-    def __init__(self, engine: Engine, max_tokens: int | None = None) -> None:
+    With `aligns_input` the attention weights of a token are those of the step after it.
+    """
+
+    def __init__(self, engine: Engine, max_tokens: int | None = None, *, aligns_input: bool = False) -> None:
         written = None if engine.longest is None else engine.longest - 1
         self.max_tokens = min(limit for limit in (MAX_SCORED_TOKENS, max_tokens, written) if limit is not None)
-        self._engine = engine
+        self._engine, self.aligns_input = engine, aligns_input
         self._has_maps = True  # set to False when the model returns none
 
     def check(self, pairs: Sequence[_Pair]) -> None:
@@ -53,7 +57,8 @@ class ForcedDecoder:
         for rows in batch_by_length(lengths, tokens=_SCORED_TOKENS, sentences=_BATCH_SENTENCES):
             sources, targets = zip(*(pairs[row] for row in rows), strict=True)
             found.update(zip(rows, self._engine.score(sources, targets, return_attention=show), strict=True))
-        return [found[row] for row in range(len(pairs))]
+        shown = [found[row] for row in range(len(pairs))]
+        return list(map(with_next_steps, shown)) if self.aligns_input else shown
 
     def attention(self, pairs: Sequence[_Pair]) -> list[_Map]:
         """Return all attention maps of each pair; requires the torch engine, which documents the shapes."""
@@ -86,8 +91,10 @@ class ForcedDecoder:
             found.update(zip(rows, show(sources, targets), strict=True))
         return [found[row] for row in range(len(pairs))]
 
-    def align_unknown(self, chunks: Sequence[Chunk], unknown: int) -> None:
-        """Compute attention weights for hypotheses that have unknown tokens and no weights."""
+    def complete_alignments(self, chunks: Sequence[Chunk], unknown: int) -> None:
+        """Give each token of a search its attention weights; compute those that unknown tokens lack."""
+        for chunk in chunks if self.aligns_input else ():
+            chunk.hypotheses = list(map(with_next_steps, chunk.hypotheses))
         rows = [
             (chunk, place)
             for chunk in chunks
@@ -97,7 +104,8 @@ class ForcedDecoder:
         if not rows or not self._has_maps:
             return
         # Without the last token: the row of the end token, which follows it, has the weights of the last token.
-        pairs = [(chunk.ids or [], chunk.hypotheses[place].tokens[:-1]) for chunk, place in rows]
+        end = None if self.aligns_input else -1
+        pairs = [(chunk.ids or [], chunk.hypotheses[place].tokens[:end]) for chunk, place in rows]
         for (chunk, place), scored in zip(rows, self.score(pairs, show=True), strict=True):
             self._has_maps = scored.alignment is not None
             chunk.hypotheses[place] = replace(chunk.hypotheses[place], alignment=scored.alignment)

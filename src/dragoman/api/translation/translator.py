@@ -39,7 +39,7 @@ from dragoman.bundle.locate import open_located
 from dragoman.config import Config
 from dragoman.config.corpus import Direction
 from dragoman.config.engine import DeviceName, EngineName, PrecisionName
-from dragoman.config.schema import has_guided_alignment
+from dragoman.config.schema import aligns_input, has_guided_alignment
 from dragoman.config.search import SearchSettings, candidate_search, search_for_model
 from dragoman.engines.directions import choose_direction, directed_parts, list_directions, only_direction
 from dragoman.engines.lexical_likelihoods import LexicalLikelihoods
@@ -116,7 +116,7 @@ class Translator(TextTranslator):
         self._preprocessor = Preprocessor(source, normalize, self.languages, most, self.postprocessor)
         self.unreadable = self._preprocessor.unreadable
         self._glossaries = CheckedGlossaries(tokenizers["target"], normalize)
-        self._forced = ForcedDecoder(engine, limit)
+        self._forced = ForcedDecoder(engine, limit, aligns_input=aligns_input(self._config.model))
         self._lexical = LexicalLikelihoods(engine, source, tokenizers["target"], translators=self._count)
 
     def __repr__(self) -> str:
@@ -388,7 +388,7 @@ class Translator(TextTranslator):
                 chunk.tree = None if trace is None else trace.trees.get(place, [])
                 if options.search.search == "mbr":
                     chunk.hypotheses = self.postprocessor.rank(chunk, options.search.nbest)
-        self._forced.align_unknown(chunks, self.postprocessor.tokenizer.unk_id)
+        self._forced.complete_alignments(chunks, self.postprocessor.tokenizer.unk_id)
         if options.posterior:
             weigh_by_likelihoods(chunks, self._lexical)
 
@@ -443,9 +443,9 @@ class Translator(TextTranslator):
         likely = self._forced.likelihoods(pairs) if likelihoods else [None] * len(pairs)
         by_word = self._lexical_likelihoods(chunks, given) if lexical else [None] * len(pairs)
         sources_tokens = [self.preprocessor.tokenizer.tokens(chunk.normalized) for chunk in chunks]
-        is_guided = has_guided_alignment(self._config.model)
+        kind = has_guided_alignment(self._config.model), self._forced.aligns_input
         return [
-            AttentionMaps(tuple(tokens), tuple(each.tokens), require_attention(weights), known, word, is_guided)
+            AttentionMaps(tuple(tokens), tuple(each.tokens), require_attention(weights), known, word, *kind)
             for tokens, each, weights, known, word in zip(sources_tokens, given, maps, likely, by_word, strict=True)
         ]
 

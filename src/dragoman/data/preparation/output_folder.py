@@ -18,7 +18,7 @@ from dragoman.errors import DataError
 from dragoman.files import atomic_write, read_json, sha256_of_file, write_json
 
 _WORK = "work"
-_STAGE = re.compile(r"(clean|select|tokenizer|shards)-[0-9a-f]{16}")
+_STAGE = re.compile(r"(clean|select|tokenizer|shards|links)-[0-9a-f]{16}")
 
 
 class OutputFolder:
@@ -42,6 +42,7 @@ class OutputFolder:
         selected: SelectedPairs,
         tokenizers: Tokenizers,
         shards: dict[str, Any],
+        links: list[dict[str, Any]] | None,
         *,
         used: set[str],
     ) -> None:
@@ -66,6 +67,8 @@ class OutputFolder:
             "texts": texts,
             "report": self._entry(self.path / REPORT),
         }
+        if links is not None:
+            manifest["links"] = links
         write_json(self.path / MANIFEST, manifest)
         self._forget(before - {entry["path"] for entry in listed_files(manifest)}, used)
 

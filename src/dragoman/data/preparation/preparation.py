@@ -10,6 +10,7 @@ from typing import Self
 from dragoman.config import Config
 from dragoman.data.preparation.clean_stage import CleanedCorpus, CleaningRecipe, clean_corpus
 from dragoman.data.preparation.corpus_sources import CorpusSource, list_corpora, open_source
+from dragoman.data.preparation.link_stage import write_links
 from dragoman.data.preparation.output_folder import OutputFolder
 from dragoman.data.preparation.prepared_data import PreparedData, data_of
 from dragoman.data.preparation.selected_pairs import SelectedPairs
@@ -169,7 +170,17 @@ class Preparation:
         )
         used = {cleaned.folder.name for _, cleaned in self.cleaned}
         used |= {self.selected.folder.name, tokenizers.folder.name, shards["folder"]}
-        self._output.finish(self.config, self.cleaned, self.selected, tokenizers, shards, used=used)
+        links = None
+        if self.config.training.guided_alignment is not None:
+            links = write_links(
+                shards,
+                tokenizers,
+                self._output.path,
+                is_multilingual=self.data.is_multilingual,
+                progress=self._progress,
+            )
+            used |= {link["path"].split("/")[0] for link in links}
+        self._output.finish(self.config, self.cleaned, self.selected, tokenizers, shards, links, used=used)
         return PreparedData.open(self._output.path)
 
 

@@ -133,9 +133,23 @@ class PreparedData:
 
     def directed(self, config: Config, split: str = "train") -> Shards | DirectedShards:
         """Return the pairs of a set in all directions of the configuration; with one direction, those of the shards."""
-        data, corpora = config.data, self._split(split)["corpora"]
+        return self._directed(config, self.shards(split), self._split(split)["corpora"])
+
+    def links(self, config: Config) -> Shards | DirectedShards:
+        """Return the links between the tokens of the training pairs: their positions on both sides, as of `Pairs`."""
+        listed = self.manifest.get("links")
+        if listed is None:
+            raise DataError(
+                f"{self.folder} has no word links, which [training.guided_alignment] needs; run dragoman prepare "
+                "again, which adds them"
+            )
+        shards = Shards([self.folder / shard["path"] for shard in listed], [shard["rows"] for shard in listed])
+        return self._directed(config, shards, self._split("train")["corpora"])
+
+    def _directed(self, config: Config, shards: Shards, corpora: list[dict[str, Any]]) -> Shards | DirectedShards:
+        data = config.data
         if data is None or not data.is_multilingual:
-            return self.shards(split)
+            return shards
         tokenizer = self.tokenizers()["source"]
         views = []
         for corpus in corpora:
@@ -146,7 +160,7 @@ class PreparedData:
                     for each in begin_tokens(data, direction)
                 )
                 views.append(DirectionView(corpus["first_row"], corpus["rows"], direction != stored, *prefixes))
-        return DirectedShards(self.shards(split), views)
+        return DirectedShards(shards, views)
 
     def plan(self, config: Config, split: str = "train") -> BatchPlan:
         """Return the batch plan of a configuration; its settings must be those of the preparation."""
@@ -176,13 +190,16 @@ class PreparedData:
             batch_tokens=config.training.batch_tokens,
             window=sampling.window,
             temperature=sampling.temperature,
-            identity=self._identity(sampling.subword_temperature, language_place(config.data)),
+            identity=self._identity(config, language_place(config.data)),
             augmentation=augmentation,
         )
 
-    def _identity(self, subword_temperature: float, language_tokens: str | None) -> int:
-        """Return a hash of the tokens in the batches."""
-        parts = [entry["sha256"] for _, entry in self._files()] + [str(subword_temperature)]
+    def _identity(self, config: Config, language_tokens: str | None) -> int:
+        """Return a hash of the tokens in the batches, and of their links if these are used."""
+        assert config.data is not None
+        links = [] if config.training.guided_alignment is not None else self.manifest.get("links", [])
+        entries = [entry for entry in listed_files(self.manifest) if entry not in links]
+        parts = [entry["sha256"] for entry in entries] + [str(config.data.sampling.subword_temperature)]
         parts += [language_tokens] if language_tokens else []
         return int(hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16], 16)
 
@@ -247,6 +264,7 @@ def listed_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     """Return every file of a manifest, with its path, size and hash."""
     entries = list(manifest["tokenizers"].values())
     entries += [shard for split in manifest["splits"].values() for shard in split["shards"]]
+    entries += manifest.get("links", [])
     return [*entries, *manifest["texts"], manifest["report"]]
 
 

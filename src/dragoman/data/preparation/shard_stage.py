@@ -164,8 +164,8 @@ def encode(
     encoded = {side: [tokenizers[side].encode(text) for text in frame[side]] for side in SIDES}
     lengths = {side: np.fromiter(map(len, encoded[side]), np.int64, frame.height) for side in SIDES}
     too_long = np.maximum(lengths["source"], lengths["target"]) > max_tokens
-    kept = {side: _sentences(encoded[side], lengths[side], ~too_long) for side in SIDES}
-    return Pairs(**kept), too_long
+    kept = [_sentences(encoded[side], lengths[side], ~too_long) for side in SIDES]
+    return Pairs(*kept), too_long
 
 
 def _sentences(

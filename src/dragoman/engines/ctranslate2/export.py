@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
 from dragoman.config import Config
-from dragoman.config.schema import TransformerConfig
+from dragoman.config.schema import TransformerConfig, has_guided_alignment
 from dragoman.engines.ctranslate2.torch_free_import import import_ctranslate2
 from dragoman.engines.export_cache import Precision
 from dragoman.engines.position_table import longest_sentence as longest_positions
@@ -35,7 +35,7 @@ def export_ctranslate2(bundle: Bundle, folder: Path, precision: Precision) -> No
     With int8, matrices are stored as integers with one scale per row, the rest in float32.
     """
     config = _transformer(bundle.config)
-    is_guided = config.alignment_map == "guided"
+    is_guided = has_guided_alignment(config)
     specs = import_ctranslate2("ctranslate2.specs")
     spec = specs.TransformerSpec.from_config(
         (config.encoder_layers, config.decoder_layers),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from dragoman.api.translation.attention import AttentionMaps, posterior
-from dragoman.config.alignment import AttentionChoice
+from dragoman.config.alignment import AttentionChoice, AttentionReading
 from dragoman.errors import ConfigError
 
 SOURCE, TARGET = ("▁the", "▁hou", "se"), ("▁das", "▁Haus")
@@ -37,6 +38,21 @@ def test_the_usual_map_of_guided_alignment_is_the_first_head_of_the_last_layer()
     np.testing.assert_array_equal(maps.tokens(), maps.weights[2, 0])
     np.testing.assert_array_equal(maps.tokens(AttentionChoice(reading="input")), maps.weights[2, 0, 1:])
     np.testing.assert_allclose(maps.tokens(AttentionChoice(layer=2)), maps.weights[1].mean(0))
+
+
+def test_a_head_that_aligns_inputs_is_read_one_step_later():
+    """Where the word is known to be the input; other maps, and the reading of the predicting step, stay."""
+    flat = np.zeros((3, 4), np.float32)
+    maps = replace(attention(), is_guided=True, aligns_input=True, lexical=flat[:2, :3], likelihoods=flat)
+    plain = replace(maps, aligns_input=False)
+    head = maps.weights[2, 0]
+    later = replace(plain, weights=np.broadcast_to(head[[1, 2, 2]], (3, 2, 3, 4)))
+    for reading in get_args(AttentionReading):
+        choice = AttentionChoice(reading=reading)
+        wanted = later if reading in ("lexical", "posterior") else plain
+        np.testing.assert_array_equal(maps.tokens(choice), wanted.tokens(choice), err_msg=reading)
+        named = AttentionChoice(3, 1, reading)
+        np.testing.assert_array_equal(maps.tokens(named), plain.tokens(named), err_msg=reading)
 
 
 def test_layers_and_heads_count_from_one():

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dragoman.bundle.weights import Quantization
-from dragoman.config.schema import TransformerConfig
+from dragoman.config.schema import TransformerConfig, has_guided_alignment
 from dragoman.engines.onnx.graph.attention import padding_mask
 from dragoman.engines.onnx.graph.builder import FLOAT, INT8, INT64, Array, Graph, SharedWeights, Size, Value
 from dragoman.engines.onnx.graph.transformer_parts import TransformerParts, WeightRows, rows_quantised
@@ -132,7 +132,7 @@ class SsruGraphs:
             x, after = self._ssru(parts, x, state, layer)
             graph.output(f"next.{number}", after, FLOAT, row)
             x, shares = self._source_attention(parts, x, (keys, values, mask), layer)
-            if config.alignment_map == "guided" and number == config.decoder_layers - 1:
+            if has_guided_alignment(config) and number == config.decoder_layers - 1:
                 first = graph.op("Gather", shares, graph.constant(np.asarray(0, np.int64)), axis=1)
                 graph.output("weights", first, FLOAT, ["batch", "beam", "src"])
             elif config.alignment_map == "penultimate" and number == max(config.decoder_layers - 2, 0):
