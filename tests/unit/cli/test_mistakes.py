@@ -33,14 +33,10 @@ MISTAKES = [
         2,
         "a table of 2 columns; translate one column, here the first: cat table.tsv | cut -f1 | dragoman translate ",
     ),
-    ("translate BUNDLE a.pdf", 2, "got a.pdf; convert it to .html, .docx or .txt"),
-    (
-        "translate BUNDLE ui.json -o ui.de.json",
-        2,
-        "got ui.json; convert it to .po or .xliff, or write its texts to a .txt file",
-    ),
-    ("translate BUNDLE ui.STRINGS", 2, "got ui.STRINGS; convert it to .po or .xliff"),
-    ("translate BUNDLE ui.yaml.gz", 2, "got ui.yaml.gz; convert it to .po or .xliff"),
+    ("translate BUNDLE a.pdf", 2, "got a.pdf; convert it to .docx with LibreOffice, or to .txt with pdftotext"),
+    ("translate BUNDLE ui.json -o ui.de.json", 1, "ui.json must be JSON, got: Expecting value: line 1"),
+    ("translate BUNDLE ui.STRINGS", 1, 'ui.STRINGS:1 must be "name" = "text";'),
+    ("translate BUNDLE ui.yaml.gz", 2, "got ui.yaml.gz; unpack it with gunzip"),
     (
         "translate BUNDLE text -o out.docx",
         2,
