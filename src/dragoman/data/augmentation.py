@@ -117,7 +117,7 @@ def changed_examples(config: DataConfig, pairs: Sequence[TextPair]) -> Iterator[
     kinds = [kind for kind, share in config.augment or () if share]
     links = WordLinks.learn(pairs) if not LINKED.isdisjoint(kinds) else WordLinks({})
     languages = ("", "") if config.is_multilingual else (config.source, config.target)
-    found = [_examples(kind, config.seed, pairs, languages, links) for kind in kinds]
+    found = [_examples(kind, config.seed, pairs[n:], languages, links) for n, kind in enumerate(kinds)]  # other pairs
     rounds = chain.from_iterable(zip_longest(*(islice(each, _EXAMPLES) for each in found)))
     yield from sorted(islice(filter(None, rounds), _EXAMPLES), key=lambda example: kinds.index(example[0]))
 

@@ -25,6 +25,7 @@ def test_ten_examples_with_each_kind():
     assert len(examples) == 10
     assert list(counts) == kinds, "each kind, in the order of the settings"
     assert max(counts.values()) == 2
+    assert len({before for _, before, _ in examples}) > 5, "of several pairs"
     assert all(before != after for _, before, after in examples)
     assert len(list(changed_examples(only(upper=0.1), pairs(300)))) == 10, "of one kind"
     assert not list(changed_examples(DataConfig(source="en", target="de"), pairs(300)))
