@@ -181,3 +181,11 @@ def test_long_reasons_and_names_are_wrapped(show_on_terminal):
     assert "the same file (of the second column of the fourth file)" in flat
     names = lines[next(number for number, line in enumerate(lines) if line.startswith("corpus ")) + 1 :]
     assert " ".join(line[:20].strip() for line in names[:2]) == "a corpus whose name has many words.en"
+
+
+def test_every_changed_pair_is_shown(show):
+    changes = [("upper", ("a dog", "ein Hund"), (f"A DOG {number}", "EIN HUND")) for number in range(10)]
+    lines = show(replace(usual_report(), changes=changes))
+    assert [line.split() for line in lines if "EIN HUND" in line] == [
+        ["upper", "A", "DOG", str(number), "→", "EIN", "HUND"] for number in range(10)
+    ]
