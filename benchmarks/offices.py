@@ -106,7 +106,7 @@ def translated(path: Path, suffix: str, bundle: str) -> str:
         try:
             OPENERS.get(suffix, ("", partial(check, suffix=suffix)))[1](output)
         except Exception as error:  # noqa: BLE001 -- any error of another program is a finding
-            return f"{result.summary}; not opened: {type(error).__name__}: {str(error)[:100]}"
+            return f"{result.summary}; not opened: {type(error).__name__}: {' '.join(str(error).split())[:100]}"
     return f"{result.summary}; opened"
 
 

@@ -70,6 +70,13 @@ class _Text:
     raw: str
     style: str
     has_dash: bool
+    plain: str
+    """The text without tags."""
+
+
+@dataclass(frozen=True)
+class _Segment:
+    text: _Text
     inline: InlineText
 
 
@@ -106,50 +113,39 @@ class _Subtitles:
             }[kind]
             raise DataError(f"{name} has no subtitles ({example}); check the suffix")
         tag = {"srt": _TAG, "vtt": _VTT_TAG, "ass": _ASS_TAG}[kind]
-        self._texts: list[_Text] = []
+        texts: list[_Text] = []
         count = 0
         for cue in cues:
             limits.check_paragraph(sum(len(line[1]) for line in cue.lines))
-            for text_ in _texts(cue, tag, limits):
+            for found in _texts(cue, tag):
                 count += 1
                 limits.check("paragraphs", count, limits.segments)
-                joined = self._joined(text_, tag, limits)
-                self._texts[-1:] = [joined] if joined else [*self._texts[-1:], text_]
-        self._texts = [text_ for text_ in self._texts if text_.inline.tagged.has_words]
-        self.segments = tuple(limits.add(text_.inline.tagged) for text_ in self._texts)
+                joined = _joined(texts[-1], found) if texts else None
+                texts[-1:] = [joined] if joined else [*texts[-1:], found]
+        segments = (_Segment(found, parse_tags(found.raw, tag, limits)) for found in texts)
+        self._segments = [each for each in segments if each.inline.tagged.has_words]
+        self.segments = tuple(limits.add(each.inline.tagged) for each in self._segments)
         songs = len(_KARAOKE.findall(text)) if kind == "ass" else 0
         self.notes = [f"{format_count(songs, 'line')} of karaoke, with a time for each syllable, left"] if songs else []
 
-    def _joined(self, text: _Text, tag: re.Pattern[str], limits: DocumentLimits) -> _Text | None:
-        """Return the last text with this one if its sentence continues."""
-        last = self._texts[-1] if self._texts else None
-        is_other = text.has_dash or _SPEAKER.match(text.raw) is not None
-        if last is None or is_other or last.style != text.style or len(last.pieces) == _MAX_CUES:
-            return None
-        before, after = last.inline.tagged.text[-1:], text.inline.tagged.text[:1]
-        if not (before.isalnum() or before in (",", "'", "\u2019")) or not after.islower():
-            return None
-        raw = f"{last.raw} {_CUT}{text.raw}"
-        pieces = (*last.pieces, *text.pieces)
-        return replace(last, pieces=pieces, raw=raw, inline=parse_tags(raw, tag, limits))
-
     def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
         edits = TextEdits(self._file.text)
-        for text, tagged in zip(self._texts, changed_segments(self.segments, translated), strict=True):
+        for segment, tagged in zip(self._segments, changed_segments(self.segments, translated), strict=True):
             if tagged is not None:
-                for piece, written in zip(text.pieces, self._written(text, tagged), strict=True):
+                for piece, written in zip(segment.text.pieces, self._written(segment, tagged), strict=True):
                     edits.replace(piece.start, piece.end, written)
         return self._file.encoded(edits.joined())
 
-    def _written(self, text: _Text, tagged: TaggedText) -> list[str]:
+    def _written(self, segment: _Segment, tagged: TaggedText) -> list[str]:
         """Return the translation for each cue, with its line ends."""
         plain = one_line(tagged.text).replace(_CUT, " ")
-        cuts = _cuts(text, tagged)
+        pieces = segment.text.pieces
+        cuts = _cuts(segment.inline, tagged)
         marks = self._escaped(tagged)
         for place in cuts:
             marks[place] = _CUT if plain[place] == " " else _CUT + plain[place]
         edges = [0, *cuts, len(plain)]
-        for piece, (start, end) in zip(text.pieces, pairwise(edges), strict=False):
+        for piece, (start, end) in zip(pieces, pairwise(edges), strict=False):
             wanted = max(len(piece.ends) + 1, min(2, -(-(end - start) // max(piece.width, _WIDTH))))
             kept = [(first - start, last - start) for first, last in tagged.kept if start <= first < end]
             for place in balanced_breaks(plain[start:end], wanted, kept, gap=_GAP):
@@ -158,9 +154,9 @@ class _Subtitles:
         fragments = [marks.get(place, letter) for place, letter in enumerate(plain)]
         moved = [0, *accumulate(map(len, fragments))]
         spans = tuple(replace(span, start=moved[span.start], end=moved[span.end]) for span in tagged.spans)
-        cues = render_tags(text.inline.tree(TaggedText("".join(fragments), spans))).split(_CUT)
-        cues += ["\N{HORIZONTAL ELLIPSIS}"] * (len(text.pieces) - len(cues))  # fewer words than cues
-        return [self._with_line_ends(piece, cue) for piece, cue in zip(text.pieces, cues, strict=True)]
+        cues = render_tags(segment.inline.tree(TaggedText("".join(fragments), spans))).split(_CUT)
+        cues += ["\N{HORIZONTAL ELLIPSIS}"] * (len(pieces) - len(cues))  # fewer words than cues
+        return [self._with_line_ends(piece, cue) for piece, cue in zip(pieces, cues, strict=True)]
 
     def _escaped(self, tagged: TaggedText) -> dict[int, str]:
         """Return what is written instead of the characters of a translation that would be syntax of the file."""
@@ -206,12 +202,12 @@ def _dialogues(text: str) -> Iterator[_Cue]:
                 yield _Cue([each for each in found if each[1].strip()], style)
 
 
-def _texts(cue: _Cue, tag: re.Pattern[str], limits: DocumentLimits) -> Iterator[_Text]:
+def _texts(cue: _Cue, tag: re.Pattern[str]) -> Iterator[_Text]:
     """Yield the texts of a cue: one over all lines, or one per line if each line starts with another speaker."""
     lines = cue.lines
     if len(lines) > 1 and all(_SPEAKER.match(line[1]) for line in lines):
         for line in lines:
-            yield from _texts(replace(cue, lines=[line]), tag, limits)
+            yield from _texts(replace(cue, lines=[line]), tag)
         return
     if lines:
         dash = _DASH.match(lines[0][1])
@@ -220,12 +216,24 @@ def _texts(cue: _Cue, tag: re.Pattern[str], limits: DocumentLimits) -> Iterator[
         ends = tuple(line[2] for line in lines[:-1])
         piece = _Piece(lines[0].start(1) + start, lines[-1].end(1), ends, max(map(len, parts)))
         raw = " ".join(parts)
-        yield _Text((piece,), raw, cue.style, bool(dash), parse_tags(raw, tag, limits))
+        yield _Text((piece,), raw, cue.style, bool(dash), tag.sub("", raw).strip())
 
 
-def _cuts(text: _Text, tagged: TaggedText) -> list[int]:
+def _joined(last: _Text, text: _Text) -> _Text | None:
+    """Return the last text with this one if its sentence continues."""
+    is_other = text.has_dash or _SPEAKER.match(text.raw) is not None
+    if is_other or last.style != text.style or len(last.pieces) == _MAX_CUES:
+        return None
+    before, after = last.plain[-1:], text.plain[:1]
+    if not (before.isalnum() or before in (",", "'", "\u2019")) or not after.islower():
+        return None
+    pieces = (*last.pieces, *text.pieces)
+    return replace(last, pieces=pieces, raw=f"{last.raw} {_CUT}{text.raw}", plain=f"{last.plain} {text.plain}")
+
+
+def _cuts(inline: InlineText, tagged: TaggedText) -> list[int]:
     """Return where to cut a translation into its cues: the gaps between words that are nearest to their tags."""
-    ends = {number for number, tag in enumerate(text.inline.tags) if not (tag.opening or tag.closing)}
+    ends = {number for number, tag in enumerate(inline.tags) if not (tag.opening or tag.closing)}
     wanted = sorted(span.start for span in tagged.spans if span.tag in ends)
     kept = {place for start, end in tagged.kept for place in range(start + 1, end)}
     gaps = [found.start() for found in _GAP.finditer(tagged.text) if found.start() not in kept]
