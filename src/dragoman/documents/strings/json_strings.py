@@ -57,7 +57,7 @@ def parse_json(name: str, text: str, limits: DocumentLimits) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise DataError(f"{name} must be JSON, got: {error}; check it with python -m json.tool") from None
     if not isinstance(value, dict):
-        raise DataError(f"{name} must be an object of names and texts, got another value; {_FIX}")
+        raise DataError(f"{name} must be an object of names and texts, got {type(value).__name__}; {_FIX}")
     return value
 
 

@@ -312,7 +312,7 @@ def _scan_yaml(source: ScanInput) -> StringScan:
     if not in_name:
         raise DataError(
             f"{source.name} must have the code of its language as its first name (en:) or in its name "
-            f"(messages.en.yaml), got another file of YAML; {_FIX}"
+            f"(messages.en.yaml), got {scanner.roots[0][0][:40] if scanner.roots else 'a list'}; {_FIX}"
         )
     return StringScan(scanner.result(without_root=False))
 
