@@ -135,7 +135,7 @@ class StringsDocument:
 
         The key of a plural form ends in its category: ``items[other]``.
         """
-        return {_key(unit, self._group(unit)): unit.text for unit in self._scan.units}
+        return {_key(unit): unit.text for unit in self._scan.units}
 
     def select(self, language: str) -> None:
         """Make the segments of plural forms for a target language."""
@@ -179,7 +179,7 @@ class StringsDocument:
             group = self._group(unit)
             if group is None or unit.form is None:
                 pieces = self._numerus(unit.text) if unit.is_numerus else self._pieces(unit.text)
-                yield self._target(unit, unit.key, pieces)
+                yield self._target(unit, _key(unit), pieces)
             elif unit.form.group not in done:
                 done.add(unit.form.group)
                 yield from self._forms(group, unit.form.group, is_ordinal=unit.form.is_ordinal)
@@ -342,8 +342,8 @@ class StringsDocument:
         edits.replace(start, end, "")
 
 
-def _key(unit: StringUnit, group: _Group | None) -> str:
-    return unit.key if group is None or unit.form is None else f"{unit.form.group}[{unit.form.category}]"
+def _key(unit: StringUnit) -> str:
+    return unit.key if unit.form is None else f"{unit.form.group}[{unit.form.category}]"
 
 
 def is_broken(old: TaggedText, new: TaggedText, *, braces: bool = False) -> bool:

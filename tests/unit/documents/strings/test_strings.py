@@ -443,3 +443,14 @@ def test_a_plain_scalar_is_quoted_if_it_must_be(text: str):
 def test_every_format_of_strings_is_tested():
     tested = {name[name.rindex(".") :] for name in CASES} | {".ts", ".xcstrings"}  # in test_bilingual
     assert {suffix for suffix, form in FORMATS.items() if ".strings." in form.reader} == tested
+
+
+def test_the_key_of_a_form_is_the_same_without_the_others():
+    english = b"en:\n  x:\n    one: Byte\n    other: Bytes\n"
+    for language in ("de", "zh"):
+        document = read_document("en.yml", english)
+        select_target(document, language)
+        written = document.write([uppercased(each) for each in document.segments], language=language)
+        again = read_document("en.yml", written)
+        assert isinstance(again, StringsDocument)
+        assert "x[other]" in again.strings
