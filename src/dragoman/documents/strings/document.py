@@ -70,7 +70,7 @@ class _Group:
 def text_pieces(text: str, number: int | None = None) -> list[str | Piece]:
     """Split a string into texts to translate and white space; an ICU message is one text.
 
-    With a `number`, it stands for the placeholder of a count.
+    With a `number`, it is for the placeholder of a count.
     """
     if has_icu_choice(text):
         return list(_piece(text))
@@ -238,7 +238,7 @@ class StringsDocument:
         signs = separator.findall(text)
         heads = [found[0] if (found := _INTERVAL.match(part)) else "" for part in parts]
         named = gettext_forms(self._language) if self._language else None
-        is_title = parts[0].endswith(" ") and not find_count(parts[-1])  # Home | News
+        is_title = parts[0].endswith(" ") and not find_count(parts[-1])  # Home | Contact
         if named and len(parts) == 2 and self._form.makes_choices and not any(map(str.strip, heads)) and not is_title:
             return self._made_choices(parts, signs[0], named[1])
         pieces: list[str | Piece] = []

@@ -33,7 +33,7 @@ class PluralForm(NamedTuple):
     """Position of the name of the category."""
     is_ordinal: bool = False
     is_certain: bool = False
-    """Whether the file says that it is one; a name that ends in ``_other`` may mean something else."""
+    """Whether the file states that it is one; a name that ends in ``_other`` may mean something else."""
 
 
 class StringUnit(NamedTuple):
@@ -78,7 +78,7 @@ class StringFormat:
     encode: Callable[[str, str], str]
     """Returns the notation of a text, given the notation that it replaces."""
     separator: str = ""
-    """Text between two members, besides white space."""
+    """Text between two members, in addition to white space."""
     encodings: tuple[str, ...] = ("utf-8",)
     choices: re.Pattern[str] | None = None
     """What separates the plural forms that are in one string, if any."""
