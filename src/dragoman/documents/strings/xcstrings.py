@@ -23,7 +23,7 @@ from dragoman.markup.tagged_text import TaggedText
 
 _EMPTY = re.compile(r"^( *)(.*)\{\}(,?)$", re.MULTILINE)
 _MAX_DEPTH = 40
-_Unit = tuple[dict[str, Any], list["str | Piece"]]
+_Unit = tuple[dict[str, Any], list[str | Piece]]
 
 
 class _Catalog:

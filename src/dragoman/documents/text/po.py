@@ -315,7 +315,7 @@ def _lines_of(text: str, limits: DocumentLimits, number: int | None = None) -> l
 
 
 def _written(part: tuple[_Line, TaggedText, TaggedText] | str) -> str | None:
-    """Return a part of a translation; None if a number that stands for a placeholder is not once in it."""
+    """Return a part of a translation; None if a number that is for a placeholder is not once in it."""
     if isinstance(part, str):
         return part
     line, _, translated = part
