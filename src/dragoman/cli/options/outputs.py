@@ -13,7 +13,7 @@ from dragoman.errors import ConfigError
 
 def force_option(panel: str | None = None) -> Any:
     """Return the option ``--force``, which has one meaning in all commands."""
-    return flag("--force", "Replace an existing output.", panel)
+    return flag("--force", "Replace an existing output, with all changes that were made in it.", panel)
 
 
 Force = Annotated[bool, force_option()]
