@@ -10,8 +10,10 @@ import pytest
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "docs/notebooks/first-translator.ipynb"
 MANY = """\
+from dragoman.api.notebook import stage_display
 from dragoman.api.translation import translator as translator_module
 translator_module._PROGRESS_DELAY = 1e-6  # as if it took longer
+stage_display._CellView.every = 0
 found = translator.translate((folder / "test.en").read_text().splitlines())
 len(found)"""
 INTERRUPT = """\

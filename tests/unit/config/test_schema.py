@@ -27,6 +27,7 @@ from dragoman.config import (
 )
 from dragoman.config.corpus import AugmentConfig
 from dragoman.config.search import InferenceConfig
+from dragoman.config.training import GuidedAlignmentConfig
 from dragoman.errors import ConfigError
 
 TABLES: list[type[BaseModel]] = [
@@ -36,6 +37,7 @@ TABLES: list[type[BaseModel]] = [
     Config,
     CorpusConfig,
     DataConfig,
+    GuidedAlignmentConfig,
     InferenceConfig,
     LoraConfig,
     RnnConfig,
@@ -223,6 +225,7 @@ def test_no_setting_can_be_changed_once_it_is_checked(table: type[BaseModel]):
         AugmentConfig(),
         StartConfig(bundle="general"),
         LoraConfig(),
+        GuidedAlignmentConfig(),
     ]
     tables.append(InferenceConfig())
     (one,) = [each for each in tables if type(each) is table]

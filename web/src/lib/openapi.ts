@@ -367,26 +367,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v2/glossary-language-pairs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Language Pairs
-         * @description List the language pairs for which a glossary can be used.
-         */
-        get: operations["v2_glossary_language_pairs"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v2/glossaries": {
         parameters: {
             query?: never;
@@ -396,7 +376,7 @@ export interface paths {
         };
         /**
          * Listed
-         * @description List the stored glossaries of one language pair.
+         * @description List the stored glossaries; version 2 those of one language pair.
          */
         get: operations["get_v2_glossaries"];
         put?: never;
@@ -435,6 +415,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/glossary-language-pairs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Language Pairs
+         * @description List the language pairs for which a glossary can be used.
+         */
+        get: operations["v2_glossary_language_pairs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/glossaries/{glossary_id}/entries": {
         parameters: {
             query?: never;
@@ -464,7 +464,7 @@ export interface paths {
         };
         /**
          * Listed
-         * @description List all stored glossaries.
+         * @description List the stored glossaries; version 2 those of one language pair.
          */
         get: operations["get_v3_glossaries"];
         put?: never;
@@ -1174,6 +1174,8 @@ export interface operations {
                      * @example Two dogs play in the snow.
                      */
                     q: string | string[];
+                    /** @description API key, if the server requires one and `Authorization` does not have it. */
+                    api_key?: string | null;
                     /**
                      * @description A language code, or `auto`.
                      * @example en
@@ -1194,11 +1196,10 @@ export interface operations {
                     alternatives?: number | string | null;
                     /** @description Name or id of a stored glossary; LibreTranslate has none. */
                     glossary?: string | null;
-                    /** @description API key, if the server requires one and `Authorization` does not have it. */
-                    api_key?: string | null;
                 };
                 "application/x-www-form-urlencoded": {
                     q: string;
+                    api_key?: string;
                     /**
                      * @description A language code, or `auto`.
                      * @example en
@@ -1210,10 +1211,10 @@ export interface operations {
                     format?: "text" | "html" | "";
                     alternatives?: string;
                     glossary?: string;
-                    api_key?: string;
                 };
                 "multipart/form-data": {
                     q: string;
+                    api_key?: string;
                     /**
                      * @description A language code, or `auto`.
                      * @example en
@@ -1225,7 +1226,6 @@ export interface operations {
                     format?: "text" | "html" | "";
                     alternatives?: string;
                     glossary?: string;
-                    api_key?: string;
                 };
             };
         };
@@ -1335,7 +1335,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @example Two dogs play in the snow. */
+                    /**
+                     * @description A text, or a list of texts.
+                     * @example Two dogs play in the snow.
+                     */
                     q: string | string[];
                     /** @description API key, if the server requires one and `Authorization` does not have it. */
                     api_key?: string | null;
@@ -2332,17 +2335,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TranslateFileResponse"];
-                    "application/octet-stream": string;
-                    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": string;
-                    "text/html": string;
-                    "text/markdown": string;
-                    "application/vnd.oasis.opendocument.text": string;
-                    "text/x-gettext-translation": string;
-                    "application/vnd.openxmlformats-officedocument.presentationml.presentation": string;
-                    "application/x-subrip": string;
-                    "application/x-tmx+xml": string;
-                    "text/plain": string;
-                    "application/xliff+xml": string;
+                    "application/octet-stream": components["schemas"]["TranslateFileResponse"];
+                    "text/x-ssa": components["schemas"]["TranslateFileResponse"];
+                    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": components["schemas"]["TranslateFileResponse"];
+                    "application/epub+zip": components["schemas"]["TranslateFileResponse"];
+                    "text/x-fluent": components["schemas"]["TranslateFileResponse"];
+                    "text/html": components["schemas"]["TranslateFileResponse"];
+                    "application/x-ipynb+json": components["schemas"]["TranslateFileResponse"];
+                    "text/markdown": components["schemas"]["TranslateFileResponse"];
+                    "text/mdx": components["schemas"]["TranslateFileResponse"];
+                    "application/xliff+xml": components["schemas"]["TranslateFileResponse"];
+                    "application/vnd.oasis.opendocument.presentation": components["schemas"]["TranslateFileResponse"];
+                    "application/vnd.oasis.opendocument.spreadsheet": components["schemas"]["TranslateFileResponse"];
+                    "application/vnd.oasis.opendocument.text": components["schemas"]["TranslateFileResponse"];
+                    "application/x-php": components["schemas"]["TranslateFileResponse"];
+                    "text/x-gettext-translation": components["schemas"]["TranslateFileResponse"];
+                    "application/vnd.openxmlformats-officedocument.presentationml.presentation": components["schemas"]["TranslateFileResponse"];
+                    "text/x-java-properties": components["schemas"]["TranslateFileResponse"];
+                    "text/microsoft-resx": components["schemas"]["TranslateFileResponse"];
+                    "application/x-subrip": components["schemas"]["TranslateFileResponse"];
+                    "text/x-apple-strings": components["schemas"]["TranslateFileResponse"];
+                    "application/x-plist": components["schemas"]["TranslateFileResponse"];
+                    "application/x-tmx+xml": components["schemas"]["TranslateFileResponse"];
+                    "text/vnd.trolltech.linguist": components["schemas"]["TranslateFileResponse"];
+                    "text/plain": components["schemas"]["TranslateFileResponse"];
+                    "text/vtt": components["schemas"]["TranslateFileResponse"];
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": components["schemas"]["TranslateFileResponse"];
+                    "application/xml": components["schemas"]["TranslateFileResponse"];
+                    "application/yaml": components["schemas"]["TranslateFileResponse"];
                 };
             };
             /** @description The request is invalid. */
@@ -2447,16 +2467,34 @@ export interface operations {
                 };
                 content: {
                     "application/octet-stream": string;
+                    "application/json": string;
+                    "text/x-ssa": string;
                     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": string;
+                    "application/epub+zip": string;
+                    "text/x-fluent": string;
                     "text/html": string;
+                    "application/x-ipynb+json": string;
                     "text/markdown": string;
+                    "text/mdx": string;
+                    "application/xliff+xml": string;
+                    "application/vnd.oasis.opendocument.presentation": string;
+                    "application/vnd.oasis.opendocument.spreadsheet": string;
                     "application/vnd.oasis.opendocument.text": string;
+                    "application/x-php": string;
                     "text/x-gettext-translation": string;
                     "application/vnd.openxmlformats-officedocument.presentationml.presentation": string;
+                    "text/x-java-properties": string;
+                    "text/microsoft-resx": string;
                     "application/x-subrip": string;
+                    "text/x-apple-strings": string;
+                    "application/x-plist": string;
                     "application/x-tmx+xml": string;
+                    "text/vnd.trolltech.linguist": string;
                     "text/plain": string;
-                    "application/xliff+xml": string;
+                    "text/vtt": string;
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
+                    "application/xml": string;
+                    "application/yaml": string;
                 };
             };
             /** @description The request is invalid. */
@@ -3253,89 +3291,6 @@ export interface operations {
             };
         };
     };
-    v2_glossary_language_pairs: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["GlossaryLanguagePairs"];
-                };
-            };
-            /** @description The request is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The API key is missing, invalid, or without the required right. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body, a text, or all texts together are too large. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The Host header is not a name of this server. */
-            421: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many tokens per minute; see `Retry-After`. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Internal error. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server is overloaded or shutting down; see `Retry-After`. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     get_v2_glossaries: {
         parameters: {
             query?: never;
@@ -3717,6 +3672,89 @@ export interface operations {
             };
             /** @description The body took too long to arrive. */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    v2_glossary_language_pairs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GlossaryLanguagePairs"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -458,12 +458,12 @@ def test_a_folder_without_text_is_an_error_before_a_model_is_loaded(tmp_path: Pa
         f"error: {tmp_path}/texts has no text files: letter.docx is no plain text; translate documents one by one\n"
     )
     assert not (tmp_path / "out").exists()
-    (tmp_path / "texts" / "a.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "texts" / "a.toml").write_text("", encoding="utf-8")
     result = typed("translate", tmp_path / "no-model", tmp_path / "texts", "-o", tmp_path / "out", *QUICK)
     assert "letter.docx is no plain text; translate documents one by one" in result.stderr
     (tmp_path / "texts" / "letter.docx").unlink()
     result = typed("translate", tmp_path / "no-model", tmp_path / "texts", "-o", tmp_path / "out", *QUICK)
-    assert result.stderr.endswith("has no text files: a.json is no plain text; convert it first\n")
+    assert result.stderr.endswith("has no text files: a.toml is no plain text; convert it first\n")
 
 
 def test_placeholders_of_lines_are_kept_and_lines_that_cannot_keep_them_named(tmp_path: Path):

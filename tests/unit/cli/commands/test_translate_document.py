@@ -57,7 +57,7 @@ def test_text_formats_go_to_stdout(tmp_path: Path):
         (("-o", "b.docx", "--resume"), "--resume is for lines of text, not"),
         (("-o", "b.docx", "--json"), "--json is for lines of text, not"),
         (("-o", "in.docx", "--force"), "in.docx is the input"),
-        (("-o", "b.docx", "--again"), "--again is for files with translations (.po, .tmx, .xlf, .xliff), not"),
+        (("-o", "b.docx", "--again"), "--again is for files with translations (.mqxliff, .po, .pot, .sdlxliff, .tmx,"),
     ],
 )
 def test_what_does_not_fit_is_said_before_a_model_is_loaded(
