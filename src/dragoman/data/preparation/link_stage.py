@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.data.preparation.cached_stage import Stage, versions
 from dragoman.data.preparation.statistical_alignment import StatisticalAligner
@@ -15,7 +16,8 @@ from dragoman.progress import Progress
 
 _VERSION = 2
 _STAGE = "linking words"
-_MOST_PAIRS = 200_000  # from which an aligner learns; memory and time grow with them
+_MOST_PAIRS = 200_000  # from which an aligner learns
+_MOST_CELLS = 200_000_000  # sum of the products of the lengths of both sides: 4 bytes each, and time grow with it
 _CHUNK = 20_000
 _LEAST_PROBABILITY = 0.4  # of a link, the geometric mean of both directions; chosen on hand-aligned sentences
 _LEARNING = 0.9  # of the time
@@ -44,9 +46,10 @@ def write_links(
     total, done, result = max(1, sum(shard["rows"] for shard in train)), 0, []
     for group in groups.values():
         opened = Shards([folder / shards["folder"] / shard["path"] for shard in group])
-        sample = np.unique(np.linspace(0, len(opened) - 1, min(len(opened), _MOST_PAIRS)).astype(np.int64))
         aligner = StatisticalAligner(
-            opened.gather(sample), sizes, advance=_part(progress, done / total, _LEARNING * len(opened) / total)
+            opened.gather(_sample(opened)),
+            sizes,
+            advance=_part(progress, done / total, _LEARNING * len(opened) / total),
         )
         first = 0
         for shard in group:
@@ -68,6 +71,17 @@ def write_links(
         done += len(opened)
     stage.finish(result, [Path(each["path"]).name for each in result])
     return result
+
+
+def _sample(shards: Shards) -> NDArray[np.int64]:
+    """Return rows at equal distances, as many as an aligner may learn from."""
+    rows = _spread(len(shards), _MOST_PAIRS)
+    cells = int(shards.lengths(rows).prod(1).sum())
+    return rows if cells <= _MOST_CELLS else rows[_spread(len(rows), max(1, len(rows) * _MOST_CELLS // cells))]
+
+
+def _spread(count: int, most: int) -> NDArray[np.int64]:
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
 
 
 def _part(progress: Progress, begin: float, share: float) -> Callable[[float], None]:

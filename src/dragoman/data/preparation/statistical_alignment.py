@@ -150,8 +150,7 @@ class StatisticalAligner:
         """Train; `sizes` are those of the vocabularies, `advance` receives the part that is done."""
         self._sizes = sizes
         batches = list(_batches(pairs))
-        keys = [each.keys(sizes[1]) for each in batches]
-        self._keys = np.unique(np.concatenate([np.unique(each) for each in keys] or [np.empty(0, np.int64)]))
+        self._keys = np.unique(np.concatenate([np.unique(each.keys(sizes[1])) for each in batches] or [_NONE]))
         self._keys = self._keys[self._keys >= 0]
         tokens = np.divmod(self._keys, sizes[1])
         counts = [
@@ -159,7 +158,7 @@ class StatisticalAligner:
             for side, size in zip((pairs.source, pairs.target), sizes, strict=True)
         ]
         self._models = _Direction(tokens[0], counts[1]), _Direction(tokens[1], counts[0])
-        cells = [np.searchsorted(self._keys, each).astype(np.int32) for each in keys]
+        cells = [np.searchsorted(self._keys, each.keys(sizes[1])).astype(np.int32) for each in batches]
         steps = 2 * _ROUNDS
         for step in range(steps):
             for number, (batch, places) in enumerate(zip(batches, cells, strict=True)):

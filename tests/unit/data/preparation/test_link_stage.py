@@ -1,5 +1,6 @@
 """Links of the training pairs: found once, in the order of the pairs, for trainings that use them."""
 
+import tracemalloc
 from itertools import islice
 from pathlib import Path
 
@@ -12,7 +13,10 @@ from dragoman.config import Config
 from dragoman.config.schema import TransformerConfig
 from dragoman.config.training import GuidedAlignmentConfig
 from dragoman.data.loader import BatchLoader
+from dragoman.data.preparation import link_stage, statistical_alignment
 from dragoman.data.preparation.prepared_data import PreparedData
+from dragoman.data.preparation.statistical_alignment import StatisticalAligner
+from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.errors import DataError
 from tests.unit.data.preparation.corpus import GERMAN, config, pairs, write_pairs
 
@@ -97,3 +101,32 @@ def test_a_resumed_loader_has_the_same_links(plain: Config, tmp_path: Path):
             assert links is not None
             assert batch.links is not None
             assert torch.equal(links, batch.links)
+
+
+def test_an_aligner_stores_few_bytes_per_pair_of_positions(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(statistical_alignment, "_CELLS", 1 << 13)
+    monkeypatch.setattr(statistical_alignment, "_ROUNDS", 1)
+    ids = np.random.default_rng(1).integers(4, 40, 400 * 50)
+    side = Sentences(ids, np.full(400, 50))
+    tracemalloc.start()
+    StatisticalAligner(Pairs(side, side), (40, 40))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * 400 * 50 * 50
+
+
+def test_an_aligner_learns_from_fewer_long_pairs(plain: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    learned: list[int] = []
+
+    class Recorded(StatisticalAligner):
+        def __init__(self, pairs: Pairs, *args: object, **options: object) -> None:
+            learned.append(len(pairs))
+            assert (pairs.source.lengths * pairs.target.lengths).sum() <= 1.5 * link_stage._MOST_CELLS
+            super().__init__(pairs, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(link_stage, "StatisticalAligner", Recorded)
+    monkeypatch.setattr(link_stage, "_MOST_CELLS", 2000)
+    prepared = prepare_corpora(guided(plain), tmp_path)
+    (number,) = learned
+    assert 10 < number < prepared.manifest["splits"]["train"]["rows"]
+    assert len(prepared.links(guided(plain))) == prepared.manifest["splits"]["train"]["rows"]
