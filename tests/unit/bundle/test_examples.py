@@ -79,6 +79,14 @@ def test_serve_without_a_model_opens_it(example: Path):
     assert "\nmodel   everyday: en → de, " in named.stderr
 
 
+def test_a_file_of_settings_must_name_models(example: Path):
+    Path("serve.toml").write_text("port = 5001\n", encoding="utf-8")
+    done = typed("serve", "--check", "--config", "serve.toml")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: no model was given; name a bundle")
+    assert "and without --config, the example model" in " ".join(typed("serve", "--help").stdout.split())
+
+
 def test_the_server_states_its_origin(example: Path, tmp_path: Path):
     bundle = Bundle.open(example)
     assert bundle.config.description

@@ -41,7 +41,7 @@ Bundles = Annotated[
     typer.Argument(
         metavar="[NAME=]MODEL…",
         help="Trained models: bundles (folders or zips), runs, project folders, or names of dragoman models; "
-        "without any, also in --config, the example model of this installation, if it has one.",
+        "without any, and without --config, the example model of this installation, if it has one.",
     ),
 ]
 ConfigFile = Annotated[Path | None, typer.Option(metavar="TOML", help="File of settings and bundles.")]
