@@ -129,7 +129,7 @@ def matches_word(word: str, name: str) -> bool:
 
 
 def continue_branches(
-    engine: IncrementalEngine,
+    decoder: ForcedDecoder,
     settings: SearchSettings,
     chunk: Chunk,
     target: Sequence[int],
@@ -145,14 +145,14 @@ def continue_branches(
     done = len(branches) - len(pending)
     for batch in batch_chunks(pending, best, tokens=_BATCH_TOKENS, sentences=_BATCH_SENTENCES):
         sentences = [each.search_input for each in batch if each.search_input is not None]
-        for each, hypotheses in zip(batch, engine.search(sentences, best), strict=True):
+        for each, hypotheses in zip(batch, decoder.engine.search(sentences, best), strict=True):
             each.hypotheses = hypotheses
         done += len(batch)
         progress(done, len(branches))
     for each, branch in zip(chunks, branches, strict=True):
         if branch.token == EOS_ID:
             each.hypotheses = [_ended(target[: branch.step], log_probs)]
-    ForcedDecoder(engine).complete_alignments(chunks, postprocessor.tokenizer.unk_id)
+    decoder.complete_alignments(chunks, postprocessor.tokenizer.unk_id)
     return tuple(
         _counterfactual(branch, each, postprocessor)
         for branch, each in zip(branches, chunks, strict=True)

@@ -17,11 +17,12 @@ from dragoman.api.inspection.counterfactuals import (
     step_candidates,
     step_log_probs,
 )
+from dragoman.api.translation.forced_decoding import ForcedDecoder
 from dragoman.api.translation.prepared_text import Chunk
 from dragoman.api.translation.preprocessor import check_texts
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
-from dragoman.config.schema import has_guided_alignment
+from dragoman.config.schema import aligns_input, has_guided_alignment
 from dragoman.config.search import SearchSettings
 from dragoman.engines.incremental import IncrementalEngine
 from dragoman.engines.protocol import AttentionEngine
@@ -128,6 +129,7 @@ class _Inspector:
                 "this translator was not opened from a bundle, and cannot be inspected; open it with Translator.open"
             )
         self.translator, self.engine = translator, require_incremental(translator.engine)
+        self.decoder = ForcedDecoder(self.engine, aligns_input=aligns_input(translator.bundles[0].config.model))
         self.source, self.target = translator.preprocessor, translator.postprocessor
         self.counterfactuals, self.at, self.progress = counterfactuals, at, progress
 
@@ -158,7 +160,7 @@ class _Inspector:
         ids = [tokenizer.token_to_id(token) for token in translation.tokens]
         spelt, surfaces = list(translation.tokens), self.source.tokenizer.tokens(chunk.normalized)
         if tokenizer.unk_id in ids:
-            scored = self.engine.score([chunk.ids or []], [ids], return_attention=True)[0]
+            (scored,) = self.decoder.score([(chunk.ids or [], ids)], show=True)
             spelt = list(self.target.spelt_tokens(scored, surfaces, spelt))
         return _TokenPair(chunk, ids, surfaces, spelt)
 
@@ -199,7 +201,7 @@ class _Inspector:
         progress = self.progress or (lambda done, count: None)
         search = self.translator.search_settings
         return continue_branches(
-            self.engine, search, pair.chunk, pair.target, log_probs, branches, self.target, progress
+            self.decoder, search, pair.chunk, pair.target, log_probs, branches, self.target, progress
         )
 
 

@@ -36,7 +36,7 @@ class ForcedDecoder:
     def __init__(self, engine: Engine, max_tokens: int | None = None, *, aligns_input: bool = False) -> None:
         written = None if engine.longest is None else engine.longest - 1
         self.max_tokens = min(limit for limit in (MAX_SCORED_TOKENS, max_tokens, written) if limit is not None)
-        self._engine, self.aligns_input = engine, aligns_input
+        self.engine, self.aligns_input = engine, aligns_input
         self._has_maps = True  # set to False when the model returns none
 
     def check(self, pairs: Sequence[_Pair]) -> None:
@@ -56,7 +56,7 @@ class ForcedDecoder:
         lengths = [max(len(source), len(target)) for source, target in pairs]
         for rows in batch_by_length(lengths, tokens=_SCORED_TOKENS, sentences=_BATCH_SENTENCES):
             sources, targets = zip(*(pairs[row] for row in rows), strict=True)
-            found.update(zip(rows, self._engine.score(sources, targets, return_attention=show), strict=True))
+            found.update(zip(rows, self.engine.score(sources, targets, return_attention=show), strict=True))
         shown = [found[row] for row in range(len(pairs))]
         return list(map(with_next_steps, shown)) if self.aligns_input else shown
 
@@ -69,7 +69,7 @@ class ForcedDecoder:
         return self._shown(pairs, self._attentive().likelihoods)
 
     def _attentive(self) -> AttentionEngine:
-        engine = self._engine
+        engine = self.engine
         if isinstance(engine, EnsembleEngine):
             raise ConfigError(
                 "a translator must be one model to show every layer and head of its attention, got an ensemble of "

@@ -12,8 +12,10 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from dragoman.api.inspection import inspector
 from dragoman.api.inspection.counterfactuals import matches_word
 from dragoman.api.inspection.inspector import attention_shape, inspect_sentence, inspect_text
+from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.api.translation.word_alignment import WordAlignment
 from dragoman.bundle import Bundle, write_bundle
@@ -23,7 +25,7 @@ from dragoman.config.search import SearchSettings
 from dragoman.errors import ConfigError, DataError
 from dragoman.inspection.result import InspectionResult
 from dragoman.models import build_model
-from dragoman.search.hypothesis import SearchInput
+from dragoman.search.hypothesis import Hypothesis, SearchInput
 from dragoman.text import Tokenizer, train_characters, train_sentencepiece, train_words
 from dragoman.text.tokenizers.notation import join_tokens
 from testkit.presets import tiny_config
@@ -152,6 +154,21 @@ def test_the_best_path_of_the_tree_spells_the_translation(name: str, options: di
         assert after.parent == (-1 if before is None else found.tree.index(before))
     if ended:
         assert ended[0].log_prob / (len(found.tokens) + 1) == pytest.approx(found.score, abs=1e-4)
+
+
+def test_unknown_words_come_from_the_next_step_if_a_head_aligns_inputs(monkeypatch: pytest.MonkeyPatch):
+    translator = opened("vaswani2017-desk", "word")
+    unknown, rows = translator.bundles[0].tokenizers()["target"].unk_id, np.eye(4, 5, dtype=np.float32)
+    scored = Hypothesis([unknown] * 3, 0.0, rows)
+    monkeypatch.setattr(translator.engine, "score", lambda *_, **__: [scored])
+    spelt = []
+    for is_later in (False, True):
+        monkeypatch.setattr(inspector, "aligns_input", lambda _, found=is_later: found)
+        inspecting = inspector._Inspector(translator, 0, None)
+        pair = inspecting._token_pair(Translation(SOURCE, "", 0.0, 0.0, ("<unk>",) * 3))
+        spelt.append([token.strip("▁") for token in pair.target_tokens])
+    words = SOURCE.split()
+    assert spelt == [words[:3], words[1:]]
 
 
 @pytest.mark.parametrize("kind", KINDS)
