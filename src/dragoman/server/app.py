@@ -14,7 +14,19 @@ from dragoman.server.metrics import ServerMetrics
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.service import TranslationService
 from dragoman.server.request_types import NATIVE, Dialect
-from dragoman.server.routes import deepl, docs, document_files, health, libretranslate, openai, static_files, v1
+from dragoman.server.routes import (
+    deepl,
+    docs,
+    document_files,
+    extensions,
+    google,
+    health,
+    libretranslate,
+    microsoft,
+    openai,
+    static_files,
+    v1,
+)
 from dragoman.server.routes.libretranslate import LIBRETRANSLATE
 from dragoman.server.routes.openapi import describe_routes
 from dragoman.server.settings import ServerSettings
@@ -53,6 +65,9 @@ def create_app(
         (openai.OPENAI, openai.router(pipeline)),
         (LIBRETRANSLATE, document_files.router(pipeline, stores=not is_replica)),
         *((deepl.DEEPL, each) for each in deepl.routers(pipeline)),
+        (google.GOOGLE, google.router(pipeline)),
+        (microsoft.MICROSOFT, microsoft.router(pipeline)),
+        *extensions.routers(pipeline),
         (NATIVE, health.router(is_ready, metrics if settings.metrics else None)),
     ]
     described = [(dialect, route) for dialect, router in routers for route in router.routes]

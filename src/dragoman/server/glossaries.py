@@ -35,6 +35,7 @@ _MAX_TERMS = 20_000  # per dictionary
 _MAX_CHARACTERS = 64 << 20  # of all terms together
 _TERM_CHARACTERS = 32  # counted for each term in addition: a short one takes several hundred bytes too
 _MAX_NAME = 1024
+_MAX_JOINED, _MAX_JOINED_CHARACTERS = 64, 16 << 20  # of joined glossaries that are kept
 _MAX_MERGED_TERMS = 100_000  # of all dictionaries to which one change adds terms: they are normalized again
 
 
@@ -169,6 +170,8 @@ class GlossaryStore:
     folder: Path | None = None
     _glossaries: dict[str, StoredGlossary] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _joined: dict[tuple[int, ...], tuple[list[TermDictionary], StoredGlossary]] = field(default_factory=dict)
+    """By the identities of the dictionaries, which are kept, so that no other object gets them."""
 
     def create(self, owner: str, name: str, dictionaries: Sequence[TermDictionary]) -> StoredGlossary:
         """Store a new glossary; raises `TooLarge` or `RequestError` if it must not be stored."""
@@ -227,6 +230,29 @@ class GlossaryStore:
                 code="invalid_glossary",
             )
         return found
+
+    def join(self, glossaries: Sequence[StoredGlossary], source: str, target: str) -> StoredGlossary:
+        """Return the terms of several glossaries for a language pair, as one; the first that has a term wins.
+
+        Some are kept, because to normalize many terms takes longer than a short translation.
+        """
+        found = [each for each in (glossary.find(source, target) for glossary in glossaries) if each is not None]
+        key = tuple(map(id, found))
+        if (known := self._joined.get(key)) is not None:
+            return known[1]
+        terms: dict[str, str] = {}
+        for each in found:  # the order of the terms matters too, for those that differ in case
+            terms |= {term: translation for term, translation in each.terms.items() if term not in terms}
+        made = term_dictionary(found[0].source, found[0].target, terms)
+        joined = replace(glossaries[0], id="", name="", dictionaries=(made,))
+        with self._lock:
+            self._joined[key] = found, joined
+            while len(self._joined) > _MAX_JOINED or self._joined_characters() > _MAX_JOINED_CHARACTERS:
+                del self._joined[next(iter(self._joined))]
+        return joined
+
+    def _joined_characters(self) -> int:
+        return sum(joined.characters for _, joined in self._joined.values())
 
     def delete(self, owner: str, id_: str) -> None:
         """Delete a glossary; raises `NotFound`."""

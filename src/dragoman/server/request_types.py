@@ -49,6 +49,12 @@ class Dialect:
     """Route that lists the languages."""
     key_fields: tuple[bytes, ...] = (b"api_key", b"auth_key")
     """Fields of the query or the body that may have the API key, on routes with the access ``body_key``."""
+    key_headers: tuple[bytes, ...] = ()
+    """Headers, in lower case, that may have the API key, in addition to ``Authorization``."""
+    prefix: str = ""
+    """Beginning of all paths; left out in requests whose query has `selector`."""
+    selector: str = ""
+    """Field of the query of every request, of an API whose paths another one has too."""
     names_languages: bool = True
     """Whether errors about languages name the field."""
     rejects_other_languages: bool = False
@@ -142,6 +148,11 @@ class TranslationResult:
     @property
     def text(self) -> str:
         return self.translation.text
+
+    @property
+    def text_language(self) -> str:
+        """The language of the text, also if no model translates it."""
+        return (self.detected and self.detected.unavailable) or self.source_language
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,11 @@ from tests.server.asgi_calls import Caller
 from tests.server.fake_service import FakeService
 
 _DOCUMENT, _GLOSSARY = "/v2/document/{document_id}", "glossaries/{glossary_id}"
+_GOOGLE, _MICROSOFT = "/language/translate/v2", "/translator/text/v3.0"
+_PROJECTS = ("/v3/projects/{project}", "/v3/projects/{project}/locations/{location}")
 WITHOUT_TRANSLATION = {
     *("/detect", "/suggest", "/v1/models/reload", "/v2/glossaries", "/v3/glossaries", _DOCUMENT, f"{_DOCUMENT}/result"),
+    *(f"{_GOOGLE}/detect", *(f"{path}:detectLanguage" for path in _PROJECTS), f"{_MICROSOFT}/detect"),
 }
 """POST routes that translate nothing."""
 
@@ -31,12 +34,18 @@ HEALTH = {"/health", "/livez", "/readyz"}
 PUBLIC = {
     *("/", "/assets/{name:path}", "/docs", "/openapi.json", "/spec", *HEALTH),
     *("/download_file/{name}", "/frontend/settings", "/languages", "/suggest", "/v1/models"),
+    f"{_MICROSOFT}/languages",
 }
 ACCESS: dict[str, RouteAccess] = {
     **dict.fromkeys(PUBLIC, "public"),
     **dict.fromkeys(("/translate", "/detect", "/translate_file"), "body_key"),
     **dict.fromkeys(("/v2/translate", "/v2/languages", "/v2/usage", "/v2/document"), "body_key"),
     **dict.fromkeys((_DOCUMENT, f"{_DOCUMENT}/result"), "body_key"),
+    **dict.fromkeys((_GOOGLE, f"{_GOOGLE}/detect", f"{_GOOGLE}/languages"), "body_key"),
+    **{path + end: "body_key" for path in _PROJECTS for end in (":translateText", ":detectLanguage")},
+    **{f"{path}/supportedLanguages": "body_key" for path in _PROJECTS},
+    **dict.fromkeys((f"{_MICROSOFT}/translate", f"{_MICROSOFT}/detect"), "body_key"),
+    **dict.fromkeys(("/deeplx/translate", "/immersive", "/kiss"), "body_key"),
     **dict.fromkeys(("/v1/translate", "/v1/inspect", "/v1/chat/completions"), "key"),
     **dict.fromkeys(("/v2/glossary-language-pairs", "/v2/glossaries", "/v3/glossaries"), "key"),
     **dict.fromkeys((f"/v2/{_GLOSSARY}", f"/v2/{_GLOSSARY}/entries", f"/v3/{_GLOSSARY}"), "key"),
@@ -55,7 +64,18 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v2/translate": {"json": {"text": ["Two dogs"], "target_lang": "DE"}},
     **{key: {"json": {"document_key": "x"}} for key in (_DOCUMENT, f"{_DOCUMENT}/result")},
     "/v2/document": {"files": {"file": ("a.txt", b"Two dogs")}, "data": {"target_lang": "DE"}},
+    _GOOGLE: {"json": {"q": "Two dogs", "target": "de"}},
+    f"{_GOOGLE}/detect": {"json": {"q": "Two dogs"}},
+    **{f"{path}:translateText": {"json": {"contents": ["Two"], "targetLanguageCode": "de"}} for path in _PROJECTS},
+    **{f"{path}:detectLanguage": {"json": {"content": "Two dogs"}} for path in _PROJECTS},
+    f"{_MICROSOFT}/translate": {"json": [{"Text": "Two dogs"}], "params": {"to": "de"}},
+    f"{_MICROSOFT}/detect": {"json": [{"Text": "Two dogs"}]},
+    "/deeplx/translate": {"json": {"text": "Two dogs", "target_lang": "DE"}},
+    "/immersive": {"json": {"text_list": ["Two dogs"], "target_lang": "de"}},
+    "/kiss": {"json": {"text": "Two dogs", "to": "de"}},
 }
+TRANSLATING = sorted(set(BODIES) - WITHOUT_TRANSLATION - {"/detect"})
+JSON_ONLY = {path for path in BODIES if path.startswith(("/v3/", _MICROSOFT, "/deeplx", "/immersive", "/kiss"))}
 
 
 def paths(**settings: Any) -> dict[str, dict[str, Any]]:
@@ -75,6 +95,7 @@ def test_every_route_that_translates_reserves_capacity():
     posted = {path for path, methods in paths().items() if "post" in methods}
     declared = {(path, policies.find(method, path)) for method, path in routes()}
     assert posted - WITHOUT_TRANSLATION == {path for path, policy in declared if policy and policy.translates}
+    assert posted - WITHOUT_TRANSLATION == set(TRANSLATING)
     assert {path for path, policy in declared if policy and policy.is_upload} == {"/translate_file", "/v2/document"}
 
 
@@ -168,9 +189,15 @@ def test_pages_of_other_origins_are_limited_to_allowed_ones(tmp_path: Path):
             assert (refused.status_code, refused.json()["code"]) == (403, "cross_site"), (method, path)
     assert [each["glossary_id"] for each in everyone.get("/v3/glossaries").json()["glossaries"]] == [made]
     assert everyone.post("/translate", **BODIES["/translate"], headers=EVIL).status_code == 200
-    for path in ("/translate", "/v1/translate", "/v2/translate"):
-        refused = named.post(path, **BODIES[path], headers=EVIL)
-        assert (refused.status_code, refused.json()["code"]) == (403, "cross_site")
+    short = ("/translate?api-version=3.0&to=de", {"json": [{"Text": "Two dogs"}]})
+    for path, body in (*((path, BODIES[path]) for path in TRANSLATING), short):
+        refused = named.post(path, **body, headers=EVIL)
+        assert (refused.status_code, code_of(refused)) == (403, "cross_site"), path
+    by_address = f"{_GOOGLE}?q=Two&target=de"  # a page can request it as an image, without a preflight
+    refused = named.get(by_address, headers={"sec-fetch-site": "cross-site"})
+    assert (refused.status_code, code_of(refused)) == (403, "cross_site")
+    assert not named.service.reservations
+    assert everyone.get(by_address, headers=EVIL).status_code == named.get(by_address).status_code == 200
     assert named("DELETE", "/v3/glossaries/x", headers=EVIL).status_code == 403
     assert named.get("/languages", headers=EVIL).status_code == 200
     bearer = EVIL | {"authorization": f"Bearer {key}"}
@@ -224,9 +251,17 @@ PROTECTED = sorted(path for path, access in ACCESS.items() if access in ("key", 
 
 
 def code_of(answer: httpx.Response) -> str:
-    """Return the code of an error; OpenAI's dialect has an object."""
+    """Return the code of an error; some dialects have an object, and a code of their own."""
     body = answer.json()
-    return str((body["error"] if isinstance(body["error"], dict) else body)["code"])
+    error = body["error"] if isinstance(body.get("error"), dict) else body
+    return str(error["errors"][0]["reason"] if "errors" in error else error.get("reason", error["code"]))
+
+
+def key_fields(path: str) -> tuple[bytes, ...]:
+    """Return the fields of the query or the body that may have the key."""
+    policy = create_app(FakeService(), ServerSettings()).routes.find("POST", path)
+    assert policy is not None
+    return policy.dialect.key_fields
 
 
 @pytest.mark.parametrize("path", PROTECTED)
@@ -237,7 +272,8 @@ def test_without_a_valid_key_no_place_is_taken_and_no_body_is_parsed(path: str, 
         for headers in ({}, {"authorization": "Bearer guess"}):
             answer = call.post(path, content=content, headers={"content-type": kind} | headers)
             assert answer.status_code == 403, (kind, answer.text)
-    wrong = call.post(path, content=b'{"api_key": "guess", "q": 7', headers={"content-type": "application/json"})
+    name = key_fields(path)[0]
+    wrong = call.post(path, content=b'{"%s": "guess", "q": 7' % name, headers={"content-type": "application/json"})
     assert code_of(wrong) == ("invalid_key" if ACCESS[path] == "body_key" else "missing_key")
     assert not call.service.reservations
     assert call.app.bodies.held == call.app.keyless_bodies.held == 0
@@ -248,14 +284,37 @@ def test_a_key_in_the_body_or_the_query_is_accepted(path: str, tmp_path: Path):
     key = create_key(tmp_path / "keys", "anna")
     call = Caller(settings=ServerSettings(keys=str(tmp_path / "keys")))
     accepted = 404 if path.startswith(_DOCUMENT) else 200  # there is no document
-    for name in ("api_key", "auth_key"):
-        assert call.post(f"{path}?{name}={key}", **BODIES[path]).status_code == accepted
+    for name in map(bytes.decode, key_fields(path)):
+        for given, status in ((key, accepted), ("guess", 403)):
+            query = {"params": BODIES[path].get("params", {}) | {name: given}}
+            assert call.post(path, **BODIES[path] | query).status_code == status
         form = BODIES[path].get("data") or BODIES[path]["json"]
+        if path in JSON_ONLY:
+            assert isinstance(form, list) or call.post(path, json=form | {name: key}).status_code == 200, name
+            continue
         files = {"files": BODIES[path]["files"]} if "files" in BODIES[path] else {}
         assert call.post(path, data=form | {name: key}, **files).status_code == accepted
         if not files:
             assert call.post(path, json=form | {name: key}).status_code == accepted
     assert call.post(path, **BODIES[path]).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("path", "header"),
+    [
+        (_GOOGLE, "X-Goog-Api-Key"),
+        (f"{_PROJECTS[0]}:translateText", "x-goog-api-key"),
+        (f"{_MICROSOFT}/translate", "Ocp-Apim-Subscription-Key"),
+    ],
+)
+def test_a_key_in_the_header_of_a_dialect_is_accepted_there_only(path: str, header: str, tmp_path: Path):
+    key = create_key(tmp_path / "keys", "anna")
+    call = Caller(settings=ServerSettings(keys=str(tmp_path / "keys"), origins=("https://good.example",)))
+    assert call.post(path, **BODIES[path], headers={header: key}).status_code == 200
+    assert call.post(path, **BODIES[path], headers={header: key} | EVIL).status_code == 200
+    assert code_of(call.post(path, **BODIES[path], headers={header: "guess"})) == "invalid_key"
+    assert call.post("/v1/translate", **BODIES["/v1/translate"], headers={header: key}).status_code == 403
+    assert len(call.service.reservations) == 2
 
 
 def test_bodies_without_a_known_key_have_a_memory_of_their_own(tmp_path: Path):
@@ -286,9 +345,16 @@ def test_only_a_served_request_is_reported_as_served():
         ("/translate", {"q": "hello", "source": "en", "target": "xx"}),  # rejected
         ("/v1/translate", {"text": 7}),
         ("/v2/translate", {"text": ["hello"] * 65, "target_lang": "DE"}),
+        (f"{_GOOGLE}/detect", {"q": ["hello " * 9] * 2}),
+        (f"{_GOOGLE}?q=hello+there&target=de", {}),
+        ("/v3/projects/p:detectLanguage", {"content": "hello " * 9}),
+        ("/v3/projects/p:translateText", {"contents": ["hello"] * 65, "targetLanguageCode": "de"}),
+        ("/detect?api-version=3.0", [{"Text": "hello " * 9}]),
+        ("/translate?api-version=3.0&to=de", [{"Text": "hello there"}]),
+        *((path, BODIES[path]["json"]) for path in ("/deeplx/translate", "/immersive", "/kiss")),
     ],
 )
-def test_every_request_of_a_protected_route_counts(path: str, body: dict[str, Any]):
+def test_every_request_of_a_protected_route_counts(path: str, body: Any):
     call = Caller(settings=ServerSettings(limits=Limits(tokens_per_minute=3)))
     found = [call.post(path, json=body).status_code for _ in range(4)]
     assert found[0] in (200, 400, 413)

@@ -23,6 +23,10 @@ LISTS = {
     "/v2/translate": '{"text": %s, "target_lang": "DE"}',
     "/v1/chat/completions": '{"model": "en:de", "messages": %s}',
     "/v3/glossaries": '{"name": "a", "dictionaries": %s}',
+    "/language/translate/v2": '{"q": %s, "target": "de"}',
+    "/v3/projects/p:translateText": '{"contents": %s, "targetLanguageCode": "de"}',
+    "/immersive": '{"text_list": %s, "target_lang": "de"}',
+    "/kiss": '{"texts": %s, "to": "de"}',
 }
 """Every route with a list in its body."""
 
@@ -37,6 +41,9 @@ def json_bodies() -> Iterator[tuple[str, str]]:
         for unit, last in (("0,", "0"), ("[],", "0"), ("{},", "0"), ('"a",', '"a"'), ('"\\"",', '""'), ("[", "]")):
             start, end = (body % f"[{unit}|{last}]").split("|")
             yield path, filled(start, unit, end)
+    for unit in ("0,", "[],", '{"Text":"a"},', '"a",'):
+        yield "/translate?api-version=3.0&to=de", filled("[", unit, "0]")
+    yield "/translate?api-version=3.0&to=de&to=en", json.dumps([{"Text": "{" * 4999}] * 32)
     yield (
         "/v1/chat/completions",
         json.dumps({"model": "en:de", "messages": [{"role": "user", "content": [0] * 900}] * 5}),
@@ -103,7 +110,7 @@ def test_json_of_any_shape_does_not_block_the_loop(call: Caller, path: str, body
     assert response.status_code in (200, 400, 413), response.text
 
 
-@pytest.mark.parametrize("path", ["/translate", "/detect", "/v2/translate"])
+@pytest.mark.parametrize("path", ["/translate", "/detect", "/v2/translate", "/language/translate/v2"])
 @pytest.mark.parametrize("unit", ["%41", "+", "q=&", "%", "text=a&"])
 def test_a_form_of_any_shape_does_not_block_the_loop(call: Caller, path: str, unit: str):
     seconds, response = longest_step(call, path, filled("source=en&target=de&q=", unit, "").encode(), FORM)

@@ -551,6 +551,314 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/language/translate/v2": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Translate
+         * @description Translate texts.
+         */
+        get: operations["get_language_translate_v2"];
+        put?: never;
+        /**
+         * Translate
+         * @description Translate texts.
+         */
+        post: operations["post_language_translate_v2"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/language/translate/v2/detect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Detect
+         * @description Detect the language of each text.
+         */
+        get: operations["get_language_translate_v2_detect"];
+        put?: never;
+        /**
+         * Detect
+         * @description Detect the language of each text.
+         */
+        post: operations["post_language_translate_v2_detect"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/language/translate/v2/languages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Languages
+         * @description List the languages.
+         */
+        get: operations["language_translate_v2_languages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/projects/{project}:translateText": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Translate
+         * @description Translate texts.
+         */
+        post: operations["v3_projects_translate_text"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/projects/{project}:detectLanguage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Detect
+         * @description Detect the language of a text.
+         */
+        post: operations["v3_projects_detect_language"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/projects/{project}/supportedLanguages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Languages
+         * @description List the languages, and whether they are sources and targets.
+         */
+        get: operations["v3_projects_supported_languages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/projects/{project}/locations/{location}:translateText": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Translate
+         * @description Translate texts.
+         */
+        post: operations["v3_projects_locations_translate_text"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/projects/{project}/locations/{location}:detectLanguage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Detect
+         * @description Detect the language of a text.
+         */
+        post: operations["v3_projects_locations_detect_language"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/projects/{project}/locations/{location}/supportedLanguages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Languages
+         * @description List the languages, and whether they are sources and targets.
+         */
+        get: operations["v3_projects_locations_supported_languages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/translator/text/v3.0/translate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Translate
+         * @description Translate texts into one or more languages.
+         */
+        post: operations["translator_text_v3_0_translate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/translator/text/v3.0/detect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Detect
+         * @description Detect the language of each text.
+         */
+        post: operations["translator_text_v3_0_detect"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/translator/text/v3.0/languages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Languages
+         * @description List the languages.
+         */
+        get: operations["translator_text_v3_0_languages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/deeplx/translate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Translate
+         * @description Translate a text, or a list of texts.
+         */
+        post: operations["deeplx_translate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/immersive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Translate
+         * @description Translate a text, or a list of texts.
+         */
+        post: operations["immersive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/kiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Translate
+         * @description Translate a text, or a list of texts.
+         */
+        post: operations["kiss"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/livez": {
         parameters: {
             query?: never;
@@ -710,6 +1018,21 @@ export interface components {
             character_limit: number;
         };
         /**
+         * DeeplxResponse
+         * @description A translation in the form of DeepLX.
+         */
+        DeeplxResponse: {
+            /** @example 200 */
+            code: number;
+            id: number;
+            /** @example Zwei Hunde spielen im Schnee. */
+            data: string;
+            alternatives: string[];
+            source_lang: string;
+            target_lang: string;
+            method: string;
+        };
+        /**
          * DetectedLanguage
          * @description A detected language.
          */
@@ -783,6 +1106,92 @@ export interface components {
             supported_languages: components["schemas"]["GlossaryLanguagePair"][];
         };
         /**
+         * GoogleContentTranslation
+         * @description A translation of version 3, with the language of the text if it was detected.
+         */
+        GoogleContentTranslation: {
+            /** @example Zwei Hunde spielen im Schnee. */
+            translatedText: string;
+            detectedLanguageCode?: string | null;
+        };
+        /**
+         * GoogleContentsResponse
+         * @description Translations of version 3.
+         */
+        GoogleContentsResponse: {
+            translations: components["schemas"]["GoogleContentTranslation"][];
+        };
+        /**
+         * GoogleDetectResponse
+         * @description For each text, a list of one language with its confidence from 0 to 1.
+         */
+        GoogleDetectResponse: {
+            data: {
+                [key: string]: {
+                    [key: string]: string | number | boolean;
+                }[][];
+            };
+        };
+        /**
+         * GoogleLanguageList
+         * @description Languages of version 3.
+         */
+        GoogleLanguageList: {
+            languages: {
+                [key: string]: string | number | boolean;
+            }[];
+        };
+        /**
+         * GoogleLanguagesResponse
+         * @description Languages of version 2, with English names if a target is given.
+         */
+        GoogleLanguagesResponse: {
+            data: {
+                [key: string]: {
+                    [key: string]: string;
+                }[];
+            };
+        };
+        /**
+         * GoogleTranslateResponse
+         * @description Translations of version 2.
+         */
+        GoogleTranslateResponse: {
+            data: components["schemas"]["GoogleTranslations"];
+        };
+        /**
+         * GoogleTranslation
+         * @description A translation of version 2, with the language of the text if it was detected.
+         */
+        GoogleTranslation: {
+            /** @example Zwei Hunde spielen im Schnee. */
+            translatedText: string;
+            detectedSourceLanguage?: string | null;
+        };
+        /**
+         * GoogleTranslations
+         * @description One translation per text.
+         */
+        GoogleTranslations: {
+            translations: components["schemas"]["GoogleTranslation"][];
+        };
+        /**
+         * ImmersiveResponse
+         * @description One translation per text.
+         */
+        ImmersiveResponse: {
+            translations: components["schemas"]["ImmersiveTranslation"][];
+        };
+        /**
+         * ImmersiveTranslation
+         * @description A translation and the language of its text.
+         */
+        ImmersiveTranslation: {
+            detected_source_lang: string;
+            /** @example Zwei Hunde spielen im Schnee. */
+            text: string;
+        };
+        /**
          * InspectResponse
          * @description Attention by layer and head, steps, search tree, counterfactuals: the output of `dragoman inspect --json`.
          *
@@ -853,6 +1262,22 @@ export interface components {
             probability: number | null;
         };
         /**
+         * KissTranslation
+         * @description A translation and the language of its text.
+         */
+        KissTranslation: {
+            /** @example Zwei Hunde spielen im Schnee. */
+            text: string;
+            src: string;
+        };
+        /**
+         * KissTranslations
+         * @description One translation per text of `texts`.
+         */
+        KissTranslations: {
+            translations: components["schemas"]["KissTranslation"][];
+        };
+        /**
          * LibreTranslateLanguage
          * @description A language and its targets, itself included.
          */
@@ -891,6 +1316,60 @@ export interface components {
             object: string;
             created: number;
             owned_by: string;
+        };
+        /**
+         * MicrosoftDetected
+         * @description The detected language, with a confidence from 0 to 1.
+         */
+        MicrosoftDetected: {
+            language: string;
+            score: number;
+        };
+        /**
+         * MicrosoftDetection
+         * @description A detected language, and whether the server translates it.
+         */
+        MicrosoftDetection: {
+            language: string;
+            score: number;
+            isTranslationSupported: boolean;
+            isTransliterationSupported: boolean;
+        };
+        /**
+         * MicrosoftLanguage
+         * @description Names and direction of a language.
+         */
+        MicrosoftLanguage: {
+            name: string;
+            nativeName: string;
+            /** @enum {string} */
+            dir: "ltr" | "rtl";
+        };
+        /**
+         * MicrosoftLanguages
+         * @description The languages by code, unless `scope` leaves them out.
+         */
+        MicrosoftLanguages: {
+            translation?: {
+                [key: string]: components["schemas"]["MicrosoftLanguage"];
+            } | null;
+        };
+        /**
+         * MicrosoftTranslation
+         * @description A translation and its language, as requested.
+         */
+        MicrosoftTranslation: {
+            /** @example Zwei Hunde spielen im Schnee. */
+            text: string;
+            to: string;
+        };
+        /**
+         * MicrosoftTranslations
+         * @description The translations of one text; `detectedLanguage` is present without `from`.
+         */
+        MicrosoftTranslations: {
+            detectedLanguage?: components["schemas"]["MicrosoftDetected"] | null;
+            translations: components["schemas"]["MicrosoftTranslation"][];
         };
         /**
          * ModelInfo
@@ -1146,6 +1625,52 @@ export interface components {
             } & {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * GoogleErrorResponse
+         * @description An error in the form of Google's APIs.
+         */
+        GoogleErrorResponse: {
+            /** @description An error; `status` is its name, and `errors` has the code of this server as `reason`. */
+            error: {
+                /** @example 400 */
+                code: number;
+                message: string;
+                /** @example INVALID_ARGUMENT */
+                status: string;
+                errors: {
+                    [key: string]: string;
+                }[];
+            } & {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * MicrosoftErrorResponse
+         * @description An error in the form of Microsoft Translator.
+         */
+        MicrosoftErrorResponse: {
+            /** @description An error; the code begins with the HTTP status, and `reason` is the code of this server. */
+            error: {
+                /** @example 400000 */
+                code: number;
+                message: string;
+                reason: string;
+            } & {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * ExtensionError
+         * @description An error in the form of DeepLX; `reason` is the code of this server.
+         */
+        ExtensionError: {
+            /** @example 400 */
+            code: number;
+            message: string;
+            reason: string;
+        } & {
+            [key: string]: unknown;
         };
     };
     responses: never;
@@ -2583,8 +3108,10 @@ export interface operations {
                     formality?: ("default" | "more" | "less" | "prefer_more" | "prefer_less" | "") | null;
                     /** @description Id of a glossary of `/v2/glossaries` or `/v3/glossaries`. */
                     glossary_id?: string | null;
-                    /** @description One id, as in `glossary_id`. */
+                    /** @description Ids of 5 glossaries at most, as a list or separated by commas, in place of `glossary_id`; of a term in several, the translation of the first is used. */
                     glossary_ids?: string | string[] | null;
+                    /** @description Accepted, and without effect: no model reads it. */
+                    context?: string | null;
                     /** @description API key, if the server requires one and `Authorization` does not have it. */
                     auth_key?: string | null;
                     /**
@@ -2608,6 +3135,7 @@ export interface operations {
                     formality?: "default" | "more" | "less" | "prefer_more" | "prefer_less" | "";
                     glossary_id?: string;
                     glossary_ids?: string;
+                    context?: string;
                     auth_key?: string;
                     text: string;
                     /** @enum {string} */
@@ -2626,6 +3154,7 @@ export interface operations {
                     formality?: "default" | "more" | "less" | "prefer_more" | "prefer_less" | "";
                     glossary_id?: string;
                     glossary_ids?: string;
+                    context?: string;
                     auth_key?: string;
                     text: string;
                     /** @enum {string} */
@@ -2936,8 +3465,10 @@ export interface operations {
                     formality?: ("default" | "more" | "less" | "prefer_more" | "prefer_less" | "") | null;
                     /** @description Id of a glossary of `/v2/glossaries` or `/v3/glossaries`. */
                     glossary_id?: string | null;
-                    /** @description One id, as in `glossary_id`. */
+                    /** @description Ids of 5 glossaries at most, as a list or separated by commas, in place of `glossary_id`; of a term in several, the translation of the first is used. */
                     glossary_ids?: string | string[] | null;
+                    /** @description Accepted, and without effect: no model reads it. */
+                    context?: string | null;
                     /** @description API key, if the server requires one and `Authorization` does not have it. */
                     auth_key?: string | null;
                     /** @description Name of the document, in place of that of the file. */
@@ -4781,6 +5312,1925 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_language_translate_v2: {
+        parameters: {
+            query?: {
+                /** @description A text; may occur several times. */
+                q?: string[];
+                /** @description As in the body. */
+                target?: string;
+                /** @description As in the body. */
+                source?: string;
+                /** @description As in the body. */
+                format?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleTranslateResponse"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+        };
+    };
+    post_language_translate_v2: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Id of the request in the log and the response. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description A text; may occur several times.
+                     * @example [
+                     *       "Two dogs play in the snow."
+                     *     ]
+                     */
+                    q: string | string[];
+                    /** @example de */
+                    target: string;
+                    /** @description Detected if not given. */
+                    source?: string | null;
+                    /** @description `html` if not given. */
+                    format?: ("text" | "html" | "") | null;
+                    /** @description Accepted, and without effect: the languages determine the model. */
+                    model?: string | null;
+                };
+                "application/x-www-form-urlencoded": {
+                    q: string;
+                    /** @example de */
+                    target: string;
+                    source?: string;
+                    /** @enum {string} */
+                    format?: "text" | "html" | "";
+                    model?: string;
+                };
+                "multipart/form-data": {
+                    q: string;
+                    /** @example de */
+                    target: string;
+                    source?: string;
+                    /** @enum {string} */
+                    format?: "text" | "html" | "";
+                    model?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleTranslateResponse"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+        };
+    };
+    get_language_translate_v2_detect: {
+        parameters: {
+            query?: {
+                /** @description A text; may occur several times. */
+                q?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleDetectResponse"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+        };
+    };
+    post_language_translate_v2_detect: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Id of the request in the log and the response. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description A text; may occur several times.
+                     * @example [
+                     *       "Two dogs play in the snow."
+                     *     ]
+                     */
+                    q: string | string[];
+                };
+                "application/x-www-form-urlencoded": {
+                    q: string;
+                };
+                "multipart/form-data": {
+                    q: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleDetectResponse"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+        };
+    };
+    language_translate_v2_languages: {
+        parameters: {
+            query?: {
+                /** @description Names are given if this is, always in English. */
+                target?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleLanguagesResponse"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+        };
+    };
+    v3_projects_translate_text: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Ignored. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @example [
+                     *       "Two dogs play in the snow."
+                     *     ]
+                     */
+                    contents: string[];
+                    /** @example de */
+                    targetLanguageCode: string;
+                    /** @description Detected if not given. */
+                    sourceLanguageCode?: string | null;
+                    /** @description `text/html` if not given. */
+                    mimeType?: ("text/html" | "text/plain" | "") | null;
+                    /** @description Accepted, and without effect: the languages determine the model. */
+                    model?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleContentsResponse"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+        };
+    };
+    v3_projects_detect_language: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Ignored. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @example Two dogs play in the snow. */
+                    content: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleLanguageList"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+        };
+    };
+    v3_projects_supported_languages: {
+        parameters: {
+            query?: {
+                /** @description Names are given if this is, always in English. */
+                displayLanguageCode?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Ignored. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleLanguageList"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+        };
+    };
+    v3_projects_locations_translate_text: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Ignored. */
+                project: string;
+                /** @description Ignored. */
+                location: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @example [
+                     *       "Two dogs play in the snow."
+                     *     ]
+                     */
+                    contents: string[];
+                    /** @example de */
+                    targetLanguageCode: string;
+                    /** @description Detected if not given. */
+                    sourceLanguageCode?: string | null;
+                    /** @description `text/html` if not given. */
+                    mimeType?: ("text/html" | "text/plain" | "") | null;
+                    /** @description Accepted, and without effect: the languages determine the model. */
+                    model?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleContentsResponse"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+        };
+    };
+    v3_projects_locations_detect_language: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Ignored. */
+                project: string;
+                /** @description Ignored. */
+                location: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @example Two dogs play in the snow. */
+                    content: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleLanguageList"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+        };
+    };
+    v3_projects_locations_supported_languages: {
+        parameters: {
+            query?: {
+                /** @description Names are given if this is, always in English. */
+                displayLanguageCode?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Ignored. */
+                project: string;
+                /** @description Ignored. */
+                location: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleLanguageList"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
+        };
+    };
+    translator_text_v3_0_translate: {
+        parameters: {
+            query: {
+                /** @description Required without the prefix. */
+                "api-version"?: "3.0";
+                /** @description Target language; may occur several times. */
+                to: string[];
+                /** @description Detected if not given. */
+                from?: string;
+                /** @description `plain` if not given. */
+                textType?: "plain" | "html" | "Plain" | "Html";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @example Two dogs play in the snow. */
+                    Text: string;
+                }[];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftTranslations"][];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+        };
+    };
+    translator_text_v3_0_detect: {
+        parameters: {
+            query?: {
+                /** @description Required without the prefix. */
+                "api-version"?: "3.0";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @example Two dogs play in the snow. */
+                    Text: string;
+                }[];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftDetection"][];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+        };
+    };
+    translator_text_v3_0_languages: {
+        parameters: {
+            query?: {
+                /** @description Required without the prefix. */
+                "api-version"?: "3.0";
+                /** @description `translation`. */
+                scope?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftLanguages"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                };
+            };
+        };
+    };
+    deeplx_translate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @example Two dogs play in the snow. */
+                    text: string;
+                    /** @example DE */
+                    target_lang: string;
+                    /** @description Detected if not given, or `auto`. */
+                    source_lang?: string | null;
+                    tag_handling?: ("html" | "xml" | "") | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeeplxResponse"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+        };
+    };
+    immersive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @example [
+                     *       "Two dogs play in the snow."
+                     *     ]
+                     */
+                    text_list: string[];
+                    /**
+                     * @description A language code, or `auto`.
+                     * @default auto
+                     * @example en
+                     */
+                    source_lang?: string;
+                    /** @example de */
+                    target_lang: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImmersiveResponse"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+        };
+    };
+    kiss: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @example Two dogs play in the snow. */
+                    text?: string | null;
+                    /** @description In place of `text`. */
+                    texts?: string[] | null;
+                    /**
+                     * @description A language code, or `auto`.
+                     * @default auto
+                     * @example en
+                     */
+                    from?: string;
+                    /** @example de */
+                    to: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KissTranslation"] | components["schemas"]["KissTranslations"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtensionError"];
                 };
             };
         };

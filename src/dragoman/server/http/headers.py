@@ -77,7 +77,10 @@ class CorsPolicy:
     def preflight() -> Headers:
         return [
             (b"access-control-allow-methods", b"GET, POST, PUT, PATCH, DELETE, OPTIONS"),
-            (b"access-control-allow-headers", b"Accept, Authorization, Content-Type, X-Request-Id"),
+            (
+                b"access-control-allow-headers",
+                b"Accept, Authorization, Content-Type, Ocp-Apim-Subscription-Key, X-Goog-Api-Key, X-Request-Id",
+            ),
             (b"access-control-max-age", b"86400"),
         ]
 

@@ -66,12 +66,14 @@ _USED_HEADERS = frozenset(
         b"content-type",
         b"expect",
         b"host",
+        b"ocp-apim-subscription-key",
         b"origin",
         b"sec-fetch-site",
         b"transfer-encoding",
         b"x-forwarded-for",
         b"x-forwarded-host",
         b"x-forwarded-proto",
+        b"x-goog-api-key",
         b"x-request-id",
     }
 )
@@ -125,7 +127,8 @@ class _Exchange:
         self._receive, self._send = receive, send
         self._headers = {name: value for name, value in scope["headers"] if name in _USED_HEADERS}
         self._scope = scope
-        self._match = server.routes.match(scope["method"], scope["path"])
+        self._path = server.routes.resolve(scope["path"], scope["query_string"])
+        self._match = server.routes.match(scope["method"], self._path)
         self._policy = self._match.policy if self._match else _NO_ROUTE
         self._id = request_id(self._headers.get(b"x-request-id"))
         forwarded = self._headers.get(b"x-forwarded-for") if server.settings.trust_proxy else None
@@ -169,7 +172,8 @@ class _Exchange:
             await self._send_response(204, server.cors.preflight())
             return
         if not self._policy.is_health:
-            self._access.identify(parse_api_key(self._headers.get(b"authorization")))
+            given = (self._headers.get(name, b"").decode("latin-1") for name in self._policy.dialect.key_headers)
+            self._access.identify(parse_api_key(self._headers.get(b"authorization")), *given)
         scope = dict(scope) | {"state": {**scope.get("state", {}), "access": self._access, "request_id": self._id}}
         if scope["method"] == "HEAD":  # uvicorn removes the body
             scope["method"] = "GET"
@@ -197,7 +201,7 @@ class _Exchange:
 
     def _reject_path(self) -> None:
         self._closes = declared_length(self._headers, self._server.settings.limits.body_bytes) != 0
-        allowed = self._server.routes.methods(self._scope["path"])
+        allowed = self._server.routes.methods(self._path)
         raise MethodNotAllowed(self._scope["method"], allowed) if allowed else NotFound(NO_SUCH_PATH)
 
     async def _receive_request(self) -> bool:
@@ -221,15 +225,13 @@ class _Exchange:
         self._check_origin()
         if policy.stores and self._server.is_replica:
             raise SingleProcessOnly(_ON_REPLICA)
-        if not has_body:
-            return True
-        if policy.translates and self._scope["method"] == "POST":
+        if policy.translates:
             seconds = limits.seconds * (_UPLOAD_TIME if policy.is_upload else 1)
             self._reservation = self._server.admit(seconds, self._access.charge)
             self._scope["state"]["reservation"] = self._reservation
-        if length != 0 and not is_key_in_body:
+        if has_body and length != 0 and not is_key_in_body:
             self._body = await self._read_body(limit, limits.body_seconds)
-        self._closes = False
+        self._closes = not has_body and length != 0
         if self._body is None:
             return False
         if self._reservation is not None:
@@ -252,10 +254,10 @@ class _Exchange:
             access.require("admin")
 
     def _check_origin(self) -> None:
-        """Reject unsafe requests of pages of other origins; a page that has a key may send them."""
-        if self._access.key is None and self._scope["method"] in _BODY_METHODS:
+        """Reject unsafe or costly requests of pages of other origins; a page that has a key may send them."""
+        policy = self._policy
+        if self._access.key is None and (policy.translates or self._scope["method"] in _BODY_METHODS):
             host = self._headers.get(b"x-forwarded-host") if self._server.settings.trust_proxy else None
-            policy = self._policy
             self._server.cors.check(self._headers, host, changes_state=policy.stores or policy.is_upload)
 
     async def _read_body(self, limit: int, seconds: float) -> bytes | None:
@@ -378,4 +380,4 @@ class _Exchange:
         """Return the path template, never the path that was requested."""
         if self._match is not None:
             return self._match.template
-        return self._scope["path"] if self._scope["path"] in self._server.routes.templates else UNKNOWN_ROUTE
+        return self._path if self._path in self._server.routes.templates else UNKNOWN_ROUTE

@@ -10,7 +10,7 @@ object. What takes more than a few milliseconds runs in a thread.
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from typing import Annotated, Any, TypeVar
@@ -182,6 +182,14 @@ def is_json(request: Request) -> bool:
 
 async def read_json(request: Request) -> dict[str, Any]:
     """Read a JSON object; another content type is `Unsupported`."""
+    value = await read_json_value(request)
+    if not isinstance(value, dict):
+        raise RequestError("the body must be a JSON object; write names and values in { }")
+    return value
+
+
+async def read_json_value(request: Request) -> Any:
+    """Read JSON of any type; another content type is `Unsupported`."""
     if not is_json(request):
         raise Unsupported(
             f"the body must be JSON, got {_content_type(request)[:_MAX_SHOWN] or 'no content type'}; send it with the "
@@ -191,14 +199,31 @@ async def read_json(request: Request) -> dict[str, Any]:
     if len(body.translate(None, _NOT_STRUCTURE)) > _MAX_VALUES and await asyncio.to_thread(_has_many_values, body):
         raise RequestError(f"the body must have at most {_MAX_VALUES:,} JSON values, got more; send several requests")
     try:
-        value = from_json(body)
+        return from_json(body)
     except ValueError as error:
         raise RequestError(
             f"the body must be JSON, got invalid JSON: {error}; check quotes, commas and UTF-8"
         ) from None
-    if not isinstance(value, dict):
-        raise RequestError("the body must be a JSON object; write names and values in { }")
-    return value
+
+
+async def read_values(request: Request, repeated: Collection[str]) -> dict[str, Any]:
+    """Return all fields by name; those of JSON take precedence over the query. `repeated` ones are lists in forms.
+
+    PHP writes ``text[]`` or ``text[0]`` for a repeated field.
+    """
+    if is_json(request) and (request.method != "GET" or await request.body()):
+        return {**request.query_params, **await read_json(request)}
+    fields = await read_fields(request)
+    values: dict[str, Any] = dict(fields)
+    for wanted in repeated:
+        given = [value for name, value in fields if name == wanted or _is_element(name, wanted)]
+        if given:
+            values[wanted] = [text.replace("\r\n", "\n") for text in given]  # browsers end lines of forms with CR LF
+    return values
+
+
+def _is_element(name: str, field: str) -> bool:
+    return name.startswith(f"{field}[") and name.endswith("]")
 
 
 async def read_fields(request: Request) -> list[tuple[str, str]]:
@@ -239,7 +264,7 @@ async def read_multipart(request: Request, *, max_fields: int) -> FormData:
         raise RequestError(f"the form must be valid multipart/form-data, got: {error}; encode it again") from None
 
 
-def parse_model(model: type[Schema], value: Mapping[str, Any]) -> Schema:
+def parse_model(model: type[Schema], value: Mapping[str, Any] | list[Any]) -> Schema:
     """Validate values by a model; raises `RequestError` with the first error.
 
     The number of entries is checked first: pydantic collects an error for each entry of a list.
@@ -322,7 +347,7 @@ def renamed_field(missing: str, given: Iterable[str], known: Iterable[str]) -> s
     return next((name[:_MAX_SHOWN] for name in unknown if name in others or name in close), None)
 
 
-def _first_error(error: ValidationError, model: type[BaseModel], value: Mapping[str, Any]) -> str:
+def _first_error(error: ValidationError, model: type[BaseModel], value: Mapping[str, Any] | list[Any]) -> str:
     first = error.errors(include_url=False)[0]
     if first["type"] == "missing" and len(first["loc"]) == 1:
         name = str(first["loc"][0])

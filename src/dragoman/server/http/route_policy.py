@@ -78,6 +78,7 @@ class RouteTable:
     def __init__(self, routes: Iterable[tuple[Dialect, BaseRoute]] = ()) -> None:
         self._exact: dict[str, dict[str, RouteMatch]] = {}
         self._patterns: list[tuple[APIRoute, RouteMatch]] = []
+        self._selected: dict[str, tuple[bytes, str]] = {}
         for dialect, route in routes:
             policy = getattr(getattr(route, "endpoint", None), _ATTRIBUTE, None)
             if not isinstance(route, APIRoute) or not isinstance(policy, RoutePolicy):
@@ -90,6 +91,8 @@ class RouteTable:
                 self._patterns.append((route, found))
             else:
                 self._exact.setdefault(route.path, {}).update(dict.fromkeys(route.methods or (), found))
+            if dialect.selector:
+                self._selected[route.path.removeprefix(dialect.prefix)] = f"&{dialect.selector}=".encode(), route.path
 
     @property
     def templates(self) -> set[str]:
@@ -99,6 +102,11 @@ class RouteTable:
     def health_paths(self) -> frozenset[str]:
         each = self._exact.items()
         return frozenset(path for path, found in each if any(one.policy.is_health for one in found.values()))
+
+    def resolve(self, path: str, query: bytes) -> str:
+        """Return the path of the API that the query selects, for a path that two APIs have."""
+        selector, selected = self._selected.get(path, (b"", path))
+        return selected if selector in b"&" + query else path
 
     def match(self, method: str, path: str) -> RouteMatch | None:
         """Return the route of a request; None if there is no such route."""

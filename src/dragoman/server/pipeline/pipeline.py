@@ -1,7 +1,7 @@
 """Translate the texts of one request: plain text, HTML or streamed text."""
 
 import functools
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,10 +15,15 @@ from dragoman.markup.tagged_text import TaggedText
 from dragoman.server.errors import RequestError
 from dragoman.server.glossaries import open_glossary_store
 from dragoman.server.models.routing import Languages, language_name
-from dragoman.server.pipeline.language_resolution import LanguageDetector, ResolvedText, resolve_texts
+from dragoman.server.pipeline.language_resolution import (
+    MAX_DETECTED_CHARACTERS,
+    LanguageDetector,
+    ResolvedText,
+    resolve_texts,
+)
 from dragoman.server.pipeline.request_checks import charged_tokens, check_html_segments, check_html_size, check_texts
 from dragoman.server.pipeline.service import OpenPair, TranslationService
-from dragoman.server.request_types import TranslationRequest, TranslationResult
+from dragoman.server.request_types import DetectedLanguage, Dialect, TranslationRequest, TranslationResult
 from dragoman.server.scheduling.admission import Reservation
 from dragoman.server.settings import ServerSettings
 
@@ -49,6 +54,30 @@ class TranslationPipeline:
     async def translate(self, request: TranslationRequest, reservation: Reservation) -> list[TranslationResult]:
         """Check, resolve and translate the texts of a request, in order."""
         return await self.translate_resolved(await self.check_and_resolve(request), request, reservation)
+
+    async def translate_to(
+        self, targets: Sequence[str], request: TranslationRequest, reservation: Reservation
+    ) -> list[list[TranslationResult]]:
+        """Translate texts into each target; the limits hold for the texts of all targets together."""
+        limits = self.settings.limits
+        copies = [*request.texts] * min(len(targets), limits.texts + 1)
+        check_texts(copies, limits, request.dialect)
+        if request.is_html:
+            check_html_size(copies, limits)
+        requests = [replace(request, target=target) for target in targets]
+        resolved = [await self.check_and_resolve(each) for each in requests]
+        check_html_segments([each.page for texts in resolved for each in texts if each.page], limits)
+        pairs = zip(resolved, requests, strict=True)
+        return [await self.translate_resolved(texts, each, reservation) for texts, each in pairs]
+
+    async def detect(
+        self, texts: Sequence[str], charge: Callable[[int], None], dialect: Dialect
+    ) -> list[list[DetectedLanguage]]:
+        """Check and charge texts, and return the most probable languages of each, the best first."""
+        check_texts(texts, self.settings.limits, dialect)
+        size, codes = sum(min(len(text), MAX_DETECTED_CHARACTERS) for text in texts), self.languages.codes
+        charge(charged_tokens(size))
+        return await self.service.offload(size, lambda: [self.detector.detect(text, codes) for text in texts])
 
     async def check_and_resolve(self, request: TranslationRequest) -> list[ResolvedText]:
         limits = self.settings.limits

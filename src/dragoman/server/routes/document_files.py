@@ -255,6 +255,8 @@ async def read_upload(request: Request, limits: Limits, required: Sequence[str] 
     form = await read_multipart(request, max_fields=_MAX_FIELDS)
     try:
         fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}
+        if given := [value for value in form.getlist("glossary_ids") if isinstance(value, str)]:  # DeepL's
+            fields["glossary_ids"] = ",".join(given)
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise RequestError(_MISSING_FILE)

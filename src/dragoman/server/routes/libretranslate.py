@@ -23,7 +23,7 @@ from dragoman.server.http.route_policy import route_policy
 from dragoman.server.models.routing import Languages, language_name
 from dragoman.server.pipeline.language_resolution import MAX_DETECTED_CHARACTERS
 from dragoman.server.pipeline.pipeline import TranslationPipeline
-from dragoman.server.pipeline.request_checks import build_options, charged_tokens, check_texts
+from dragoman.server.pipeline.request_checks import build_options, check_texts
 from dragoman.server.request_types import DetectedLanguage, Dialect, ModelInfo, TranslationRequest, TranslationResult
 from dragoman.server.routes.openapi import (
     BASE_ERRORS,
@@ -200,9 +200,8 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     async def detect(body: DetectBody, access: Access) -> Response:
         """Detect the language of a text, the server's languages first unless the text is clearly in another one."""
         check_texts(body.texts, pipeline.settings.limits, LIBRETRANSLATE)
-        text = "\n".join(body.texts)
-        access.charge(charged_tokens(min(len(text), MAX_DETECTED_CHARACTERS)))
-        detected = pipeline.detector.detect(text, pipeline.languages.codes)
+        text = "\n".join(body.texts)[:MAX_DETECTED_CHARACTERS]
+        (detected,) = await pipeline.detect([text], access.charge, LIBRETRANSLATE)
         return json_response([_detected_json(each, pipeline.languages) for each in detected])
 
     @routes.get("/languages", **responses(list[LibreTranslateLanguage], *BASE_ERRORS))

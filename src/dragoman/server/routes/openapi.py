@@ -169,11 +169,12 @@ def describe_routes(
 
 
 def _operation_id(method: str, path: str) -> str:
-    """Return a short name: ``v1_translate``, ``get_v2_glossaries``, ``delete_v2_glossaries_by_id``."""
-    parts = [part for part in path.strip("/").split("/") if not part.startswith("{")]
-    last = path.rpartition("/")[2]
+    """Return a short name: ``v1_translate``, ``get_v2_glossaries``, ``v3_projects_translate_text``."""
+    parts = re.split("[/:]", path.strip("/"))
+    last = parts[-1]
+    names = [re.sub("([a-z])([A-Z])", r"\1_\2", part).lower() for part in parts if not part.startswith("{")]
     ending = [f"by_{last.strip('{}').rpartition('_')[2]}"] if last.startswith("{") else []
-    return "_".join(re.sub(r"\W", "_", part) for part in (method, *parts, *ending) if part)
+    return "_".join(re.sub(r"\W", "_", part) for part in (method, *names, *ending) if part)
 
 
 def _portable(schema: Any) -> Any:

@@ -229,7 +229,7 @@ def router(pipeline: TranslationPipeline, downloads: DownloadStore | None = None
         """Upload a document, whose translation then starts."""
         given = await read_upload(request, pipeline.settings.limits, ("target_lang",))
         fields = parse_model(DeeplDocumentFields, given.fields)
-        wanted = _to_request(pipeline, fields, given, access.name)
+        wanted = await _to_request(pipeline, fields, given, access.name)
         store.check_size(len(given.data))  # before the work: its size is about that of the translation
         pipeline.resolve(replace(wanted, texts=[""]))  # raises for unknown languages
         jobs.make_room(access.client, len(given.data))
@@ -284,7 +284,7 @@ async def _translate(
     return done
 
 
-def _to_request(
+async def _to_request(
     pipeline: TranslationPipeline, fields: DeeplDocumentFields, given: Upload, owner: str
 ) -> TranslationRequest:
     suffix = PurePath(given.name).suffix.lower().removeprefix(".")
@@ -292,7 +292,7 @@ def _to_request(
         raise RequestError(
             f"output_format must be {suffix}, that of the document, got {fields.output_format[:20]!r}; leave it out"
         )
-    glossary = fields.find_glossary(pipeline.glossaries, owner)
+    glossary = await fields.find_glossary(pipeline, owner)
     options = build_options(pipeline.settings)
     return TranslationRequest(
         (),

@@ -9,16 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from dragoman.api.translation.multi_model.routing import Route
 from dragoman.language_codes import is_same_language, language_key
 from dragoman.server.errors import RequestError
-from dragoman.server.glossaries import GlossaryStore, StoredGlossary
+from dragoman.server.glossaries import StoredGlossary
 from dragoman.server.http.request_body import (
     Access,
     Reserved,
-    is_json,
     json_response,
     parse_model,
-    read_fields,
-    read_json,
 )
+from dragoman.server.http.request_body import read_values as read_request_values
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.models.routing import language_name
 from dragoman.server.pipeline.pipeline import TranslationPipeline
@@ -43,6 +41,7 @@ DEEPL = Dialect("DeepL", "source_lang", "target_lang", "/v2/languages", rejects_
 _Switch = StrictBool | Literal[0, 1, "0", "1", "true", "false"]
 _TRUE = (True, "1", "true")  # 1 equals True
 _MAX_IGNORED = 100
+_MAX_GLOSSARIES = 5  # as in DeepL's API
 
 AuthKey = Annotated[
     str | None, Field(description="API key, if the server requires one and `Authorization` does not have it.")
@@ -60,21 +59,34 @@ class DeeplGlossaryChoice(BaseModel):
         None, description="Accepted, and without effect: no model supports it."
     )
     glossary_id: str | None = Field(None, description="Id of a glossary of `/v2/glossaries` or `/v3/glossaries`.")
-    glossary_ids: str | list[str] | None = Field(None, description="One id, as in `glossary_id`.")
+    glossary_ids: str | list[str] | None = Field(
+        None,
+        description=f"Ids of {_MAX_GLOSSARIES} glossaries at most, as a list or separated by commas, in place of "
+        "`glossary_id`; of a term in several, the translation of the first is used.",
+    )
+    context: str | None = Field(None, description="Accepted, and without effect: no model reads it.")
     auth_key: AuthKey = None
 
-    def find_glossary(self, store: GlossaryStore, owner: str) -> StoredGlossary | None:
-        """Return the requested glossary; raises `RequestError` if it is unknown or not of the language pair."""
-        given = self.glossary_ids or []
-        ids = [self.glossary_id or "", *(given.split(",") if isinstance(given, str) else given)]
-        ids = [each for each in ids if each]
+    async def find_glossary(self, pipeline: TranslationPipeline, owner: str) -> StoredGlossary | None:
+        """Return the requested terms; raises `RequestError` if a glossary is unknown or not of the language pair."""
+        given = [self.glossary_ids] if isinstance(self.glossary_ids, str) else self.glossary_ids or []
+        ids = list(dict.fromkeys(id_.strip() for each in given for id_ in each.split(",") if id_.strip()))
+        if self.glossary_id and ids:
+            raise RequestError("glossary_ids must not be given together with glossary_id; leave one of them out")
+        if len(ids) > _MAX_GLOSSARIES:
+            raise RequestError(f"glossary_ids must be {_MAX_GLOSSARIES} ids at most, got {len(ids)}; join glossaries")
+        if self.glossary_id:
+            ids = [self.glossary_id]
         if not ids:
             return None
-        if len(ids) > 1:
-            raise RequestError(f"glossary_ids must be one id, got {len(ids)}; join the glossaries")
         if not self.source_lang:
             raise RequestError("source_lang must be given with a glossary")
-        return store.find_for(owner, ids[0], self.source_lang, self.target_lang, given="id")
+        source, target = self.source_lang, self.target_lang
+        found = [pipeline.glossaries.find_for(owner, each, source, target, given="id") for each in ids]
+        if len(found) == 1:
+            return found[0]
+        size = sum(each.characters for each in found)
+        return await pipeline.service.offload(size, lambda: pipeline.glossaries.join(found, source, target))
 
 
 class DeeplRequest(DeeplGlossaryChoice):
@@ -187,18 +199,8 @@ def glossary_pairs(routes: Iterable[Route], models: Iterable[ModelInfo]) -> list
 
 
 async def read_values(request: Request) -> dict[str, Any]:
-    """Return all fields by name; those of JSON take precedence over the query. Only `text` may occur several times.
-
-    PHP writes ``text[]`` or ``text[0]`` for a repeated field.
-    """
-    if is_json(request):
-        return {**request.query_params, **await read_json(request)}
-    fields = await read_fields(request)
-    values: dict[str, Any] = dict(fields)
-    texts = [value for name, value in fields if name == "text" or (name.startswith("text[") and name.endswith("]"))]
-    if texts:
-        values["text"] = [text.replace("\r\n", "\n") for text in texts]  # browsers end lines of forms with CR LF
-    return values
+    """Return all fields by name; `text` and `glossary_ids` may occur several times."""
+    return await read_request_values(request, ("text", "glossary_ids"))
 
 
 async def _translate_body(request: Request) -> DeeplRequest:
@@ -225,7 +227,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     @route_policy("body_key", translates=True)
     async def translate(body: TranslateBody, access: Access, reservation: Reserved) -> Response:
         """Translate texts."""
-        wanted = body.to_request(pipeline.settings, body.find_glossary(pipeline.glossaries, access.name))
+        wanted = body.to_request(pipeline.settings, await body.find_glossary(pipeline, access.name))
         results = await pipeline.translate(wanted, reservation)
         access.count(sum(map(len, body.texts)))
         found = [_translation(*each, body) for each in zip(results, body.texts, strict=True)]
@@ -268,17 +270,12 @@ def _text(values: dict[str, Any], name: str) -> str | None:
 
 def _translation(result: TranslationResult, text: str, body: DeeplRequest) -> dict[str, Any]:
     value: dict[str, Any] = {
-        "detected_source_language": source_code(_source_language(result)),
+        "detected_source_language": source_code(result.text_language),
         "text": result.text,
     }
     if body.shows_billed_characters:
         value["billed_characters"] = len(text)
     return value
-
-
-def _source_language(result: TranslationResult) -> str:
-    """Return the language of the text, also if no model translates it."""
-    return (result.detected and result.detected.unavailable) or result.source_language
 
 
 def _language(code: str, name: str) -> dict[str, Any]:

@@ -80,7 +80,10 @@ def test_terms_are_used_in_markup(call: Caller) -> None:
         ({"glossary_id": "x"}, 404),
         ({"source_lang": None}, 400),
         ({"source_lang": "DE", "target_lang": "EN"}, 400),
-        ({"glossary_ids": ["x", "y"]}, 400),
+        ({"glossary_ids": ["x"]}, 400),  # together with glossary_id
+        ({"glossary_id": None, "glossary_ids": ["x", "y"]}, 404),
+        ({"glossary_id": None, "glossary_ids": list("abcdef")}, 400),
+        ({"glossary_id": None, "glossary_ids": "a,b,c,d,e,f"}, 400),
     ],
 )
 def test_a_glossary_that_does_not_fit_is_rejected(call: Caller, change: dict[str, Any], status: int) -> None:
@@ -221,3 +224,62 @@ def test_storing_a_glossary_loads_the_engine_that_it_needs(call: Caller, version
 
     assert call.post(f"/{version}/glossaries", json=body).status_code == 201
     assert call.service.preloads == 1
+
+
+def stored(call: Caller, entries: str, **how: Any) -> str:
+    answer = call.post("/v2/glossaries", json=WINTER | {"entries": entries} | how)
+    return str(answer.json()["glossary_id"])
+
+
+@pytest.mark.parametrize("form", ["list", "text", "repeated", "document"])
+def test_several_glossaries_are_joined_and_the_first_wins(call: Caller, form: str) -> None:
+    ids = [
+        stored(call, "dogs\tHunde\nsnow\tSchnee"),
+        stored(call, "snow\tPulver\nman\tMann"),
+        stored(call, "big\tgross"),
+    ]
+    fields = {"text": "Two dogs man snow", **PAIR}
+    how: dict[str, Any] = {
+        "list": {"json": fields | {"glossary_ids": ids}},
+        "text": {"data": fields | {"glossary_ids": ",".join(ids)}},
+        "repeated": {"data": fields | {"glossary_ids": ids}},
+        "document": {"data": fields | {"glossary_ids": ids}, "files": {"file": ("a.txt", b"Two dogs man snow")}},
+    }[form]
+    if form == "document":
+        made = call.post("/v2/document", **how)
+        assert made.status_code == 200
+        (sent,) = call.service.requests or [None]
+        found = sent and sent.options.glossary
+        assert found is None or found.terms == {"dogs": "Hunde", "snow": "Schnee", "man": "Mann", "big": "gross"}
+        return
+    found = call.post("/v2/translate", **how).json()["translations"][0]["text"]
+    assert found == "Two-de Hunde Mann Schnee"
+    assert call.service.requests[-1].options.glossary is not None
+    assert list(call.service.requests[-1].options.glossary.terms) == ["dogs", "snow", "man", "big"]
+
+
+def test_every_one_of_several_glossaries_must_have_the_language_pair(call: Caller) -> None:
+    ids = [stored(call, "dogs\tHunde"), stored(call, "chien\tHund", source_lang="FR")]
+    answer = call.post("/v2/translate", json={"text": "Two dogs", "glossary_ids": ids, **PAIR})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_glossary")
+
+
+def test_joined_glossaries_follow_changes_and_owners(tmp_path: Path) -> None:
+    keys = [create_key(tmp_path / "keys", name) for name in ("anna", "ben")]
+    anna, ben = ({"authorization": f"Bearer {key}"} for key in keys)
+    call = Caller(settings=ServerSettings(keys=str(tmp_path / "keys")))
+    ids = [create(call, headers=anna), create(call, headers=anna)]
+    body = {"text": "Two dogs", "glossary_ids": ids, **PAIR}
+
+    def translated() -> str:
+        return str(call.post("/v2/translate", json=body, headers=anna).json()["translations"][0]["text"])
+
+    assert translated() == translated() == "Two-de Hunde"
+    first, second = (each.options.glossary for each in call.service.requests)
+    assert first is second  # normalized once
+    changed = {"dictionaries": [{**PAIR, "entries": "dogs\tDoggen", "entries_format": "tsv"}]}
+    assert call("PATCH", f"/v3/glossaries/{ids[0]}", json=changed, headers=anna).status_code == 200
+    assert translated() == "Two-de Doggen"
+    assert call.post("/v2/translate", json=body, headers=ben).status_code == 404
+    assert call("DELETE", f"/v3/glossaries/{ids[1]}", headers=anna).status_code == 204
+    assert call.post("/v2/translate", json=body, headers=anna).status_code == 404
