@@ -62,9 +62,12 @@ def _value(body: Any, where: str) -> Any:
 def test_all_clients_are_there() -> None:
     wanted = [
         "dialect",
+        "google",
+        "kiss",
         "libreoffice",
         "lingarr",
         "mastodon",
+        "microsoft",
         "omegat",
         "weblate-deepl",
         "weblate-libretranslate",

@@ -1018,21 +1018,6 @@ export interface components {
             character_limit: number;
         };
         /**
-         * DeeplxResponse
-         * @description A translation in the form of DeepLX.
-         */
-        DeeplxResponse: {
-            /** @example 200 */
-            code: number;
-            id: number;
-            /** @example Zwei Hunde spielen im Schnee. */
-            data: string;
-            alternatives: string[];
-            source_lang: string;
-            target_lang: string;
-            method: string;
-        };
-        /**
          * DetectedLanguage
          * @description A detected language.
          */
@@ -1106,92 +1091,6 @@ export interface components {
             supported_languages: components["schemas"]["GlossaryLanguagePair"][];
         };
         /**
-         * GoogleContentTranslation
-         * @description A translation of version 3, with the language of the text if it was detected.
-         */
-        GoogleContentTranslation: {
-            /** @example Zwei Hunde spielen im Schnee. */
-            translatedText: string;
-            detectedLanguageCode?: string | null;
-        };
-        /**
-         * GoogleContentsResponse
-         * @description Translations of version 3.
-         */
-        GoogleContentsResponse: {
-            translations: components["schemas"]["GoogleContentTranslation"][];
-        };
-        /**
-         * GoogleDetectResponse
-         * @description For each text, a list of one language with its confidence from 0 to 1.
-         */
-        GoogleDetectResponse: {
-            data: {
-                [key: string]: {
-                    [key: string]: string | number | boolean;
-                }[][];
-            };
-        };
-        /**
-         * GoogleLanguageList
-         * @description Languages of version 3.
-         */
-        GoogleLanguageList: {
-            languages: {
-                [key: string]: string | number | boolean;
-            }[];
-        };
-        /**
-         * GoogleLanguagesResponse
-         * @description Languages of version 2, with English names if a target is given.
-         */
-        GoogleLanguagesResponse: {
-            data: {
-                [key: string]: {
-                    [key: string]: string;
-                }[];
-            };
-        };
-        /**
-         * GoogleTranslateResponse
-         * @description Translations of version 2.
-         */
-        GoogleTranslateResponse: {
-            data: components["schemas"]["GoogleTranslations"];
-        };
-        /**
-         * GoogleTranslation
-         * @description A translation of version 2, with the language of the text if it was detected.
-         */
-        GoogleTranslation: {
-            /** @example Zwei Hunde spielen im Schnee. */
-            translatedText: string;
-            detectedSourceLanguage?: string | null;
-        };
-        /**
-         * GoogleTranslations
-         * @description One translation per text.
-         */
-        GoogleTranslations: {
-            translations: components["schemas"]["GoogleTranslation"][];
-        };
-        /**
-         * ImmersiveResponse
-         * @description One translation per text.
-         */
-        ImmersiveResponse: {
-            translations: components["schemas"]["ImmersiveTranslation"][];
-        };
-        /**
-         * ImmersiveTranslation
-         * @description A translation and the language of its text.
-         */
-        ImmersiveTranslation: {
-            detected_source_lang: string;
-            /** @example Zwei Hunde spielen im Schnee. */
-            text: string;
-        };
-        /**
          * InspectResponse
          * @description Attention by layer and head, steps, search tree, counterfactuals: the output of `dragoman inspect --json`.
          *
@@ -1262,22 +1161,6 @@ export interface components {
             probability: number | null;
         };
         /**
-         * KissTranslation
-         * @description A translation and the language of its text.
-         */
-        KissTranslation: {
-            /** @example Zwei Hunde spielen im Schnee. */
-            text: string;
-            src: string;
-        };
-        /**
-         * KissTranslations
-         * @description One translation per text of `texts`.
-         */
-        KissTranslations: {
-            translations: components["schemas"]["KissTranslation"][];
-        };
-        /**
          * LibreTranslateLanguage
          * @description A language and its targets, itself included.
          */
@@ -1316,60 +1199,6 @@ export interface components {
             object: string;
             created: number;
             owned_by: string;
-        };
-        /**
-         * MicrosoftDetected
-         * @description The detected language, with a confidence from 0 to 1.
-         */
-        MicrosoftDetected: {
-            language: string;
-            score: number;
-        };
-        /**
-         * MicrosoftDetection
-         * @description A detected language, and whether the server translates it.
-         */
-        MicrosoftDetection: {
-            language: string;
-            score: number;
-            isTranslationSupported: boolean;
-            isTransliterationSupported: boolean;
-        };
-        /**
-         * MicrosoftLanguage
-         * @description Names and direction of a language.
-         */
-        MicrosoftLanguage: {
-            name: string;
-            nativeName: string;
-            /** @enum {string} */
-            dir: "ltr" | "rtl";
-        };
-        /**
-         * MicrosoftLanguages
-         * @description The languages by code, unless `scope` leaves them out.
-         */
-        MicrosoftLanguages: {
-            translation?: {
-                [key: string]: components["schemas"]["MicrosoftLanguage"];
-            } | null;
-        };
-        /**
-         * MicrosoftTranslation
-         * @description A translation and its language, as requested.
-         */
-        MicrosoftTranslation: {
-            /** @example Zwei Hunde spielen im Schnee. */
-            text: string;
-            to: string;
-        };
-        /**
-         * MicrosoftTranslations
-         * @description The translations of one text; `detectedLanguage` is present without `from`.
-         */
-        MicrosoftTranslations: {
-            detectedLanguage?: components["schemas"]["MicrosoftDetected"] | null;
-            translations: components["schemas"]["MicrosoftTranslation"][];
         };
         /**
          * ModelInfo
@@ -5340,7 +5169,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GoogleTranslateResponse"];
+                    "application/json": {
+                        [key: string]: {
+                            [key: string]: unknown[];
+                        };
+                    };
                 };
             };
             /** @description The request is invalid. */
@@ -5473,7 +5306,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GoogleTranslateResponse"];
+                    "application/json": {
+                        [key: string]: {
+                            [key: string]: unknown[];
+                        };
+                    };
                 };
             };
             /** @description The request is invalid. */
@@ -5568,7 +5405,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GoogleDetectResponse"];
+                    "application/json": {
+                        [key: string]: {
+                            [key: string]: unknown[];
+                        };
+                    };
                 };
             };
             /** @description The request is invalid. */
@@ -5681,7 +5522,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GoogleDetectResponse"];
+                    "application/json": {
+                        [key: string]: {
+                            [key: string]: unknown[];
+                        };
+                    };
                 };
             };
             /** @description The request is invalid. */
@@ -5776,7 +5621,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GoogleLanguagesResponse"];
+                    "application/json": {
+                        [key: string]: {
+                            [key: string]: unknown[];
+                        };
+                    };
                 };
             };
             /** @description The request is invalid. */
@@ -5890,7 +5739,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GoogleContentsResponse"];
+                    "application/json": {
+                        [key: string]: unknown[];
+                    };
                 };
             };
             /** @description The request is invalid. */
@@ -6010,7 +5861,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GoogleLanguageList"];
+                    "application/json": {
+                        [key: string]: unknown[];
+                    };
                 };
             };
             /** @description The request is invalid. */
@@ -6126,7 +5979,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GoogleLanguageList"];
+                    "application/json": {
+                        [key: string]: unknown[];
+                    };
                 };
             };
             /** @description The request is invalid. */
@@ -6251,7 +6106,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GoogleContentsResponse"];
+                    "application/json": {
+                        [key: string]: unknown[];
+                    };
                 };
             };
             /** @description The request is invalid. */
@@ -6373,7 +6230,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GoogleLanguageList"];
+                    "application/json": {
+                        [key: string]: unknown[];
+                    };
                 };
             };
             /** @description The request is invalid. */
@@ -6491,7 +6350,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GoogleLanguageList"];
+                    "application/json": {
+                        [key: string]: unknown[];
+                    };
                 };
             };
             /** @description The request is invalid. */
@@ -6608,7 +6469,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftTranslations"][];
+                    "application/json": {
+                        [key: string]: unknown;
+                    }[];
                 };
             };
             /** @description The request is invalid. */
@@ -6719,7 +6582,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftDetection"][];
+                    "application/json": {
+                        [key: string]: unknown;
+                    }[];
                 };
             };
             /** @description The request is invalid. */
@@ -6825,7 +6690,13 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftLanguages"];
+                    "application/json": {
+                        [key: string]: {
+                            [key: string]: {
+                                [key: string]: string;
+                            };
+                        };
+                    };
                 };
             };
             /** @description The request is invalid. */
@@ -6911,7 +6782,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DeeplxResponse"];
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
                 };
             };
             /** @description The request is invalid. */
@@ -7031,7 +6904,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ImmersiveResponse"];
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
                 };
             };
             /** @description The request is invalid. */
@@ -7149,7 +7024,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KissTranslation"] | components["schemas"]["KissTranslations"];
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
                 };
             };
             /** @description The request is invalid. */

@@ -20,7 +20,6 @@ from dragoman.server.request_types import Dialect, TranslationRequest, Translati
 from dragoman.server.routes.openapi import (
     BODY_ERRORS,
     EXAMPLE_SOURCE,
-    EXAMPLE_TARGET,
     JSON,
     SourceLanguage,
     TargetLanguage,
@@ -114,51 +113,13 @@ class KissRequest(_ExtensionRequest):
         return TranslationRequest(texts, self.from_, self.to, dialect=KISS)
 
 
-class DeeplxResponse(BaseModel):
-    """A translation in the form of DeepLX."""
-
-    code: int = Field(examples=[200])
-    id: int
-    data: str = Field(examples=[EXAMPLE_TARGET])
-    alternatives: list[str]
-    source_lang: str
-    target_lang: str
-    method: str
-
-
-class ImmersiveTranslation(BaseModel):
-    """A translation and the language of its text."""
-
-    detected_source_lang: str
-    text: str = Field(examples=[EXAMPLE_TARGET])
-
-
-class ImmersiveResponse(BaseModel):
-    """One translation per text."""
-
-    translations: list[ImmersiveTranslation]
-
-
-class KissTranslation(BaseModel):
-    """A translation and the language of its text."""
-
-    text: str = Field(examples=[EXAMPLE_TARGET])
-    src: str
-
-
-class KissTranslations(BaseModel):
-    """One translation per text of `texts`."""
-
-    translations: list[KissTranslation]
-
-
 def _deeplx(body: DeeplxRequest, results: Sequence[TranslationResult]) -> dict[str, Any]:
     (result,) = results
     languages = {"source_lang": result.text_language.upper(), "target_lang": body.target_lang.upper()}
     return {"code": 200, "id": 0, "data": result.text, "alternatives": [], **languages, "method": "Free"}
 
 
-def _immersive(body: ImmersiveRequest, results: Sequence[TranslationResult]) -> dict[str, Any]:
+def _immersive(_: ImmersiveRequest, results: Sequence[TranslationResult]) -> dict[str, Any]:
     return {"translations": [{"detected_source_lang": each.text_language, "text": each.text} for each in results]}
 
 
@@ -167,10 +128,10 @@ def _kiss(body: KissRequest, results: Sequence[TranslationResult]) -> dict[str, 
     return {"translations": found} if body.texts else found[0]
 
 
-_ENDPOINTS: dict[str, tuple[Dialect, type[_ExtensionRequest], Any, Callable[[Any, Any], dict[str, Any]]]] = {
-    "/deeplx/translate": (DEEPLX, DeeplxRequest, DeeplxResponse, _deeplx),
-    "/immersive": (IMMERSIVE, ImmersiveRequest, ImmersiveResponse, _immersive),
-    "/kiss": (KISS, KissRequest, KissTranslation | KissTranslations, _kiss),
+_ENDPOINTS: dict[str, tuple[Dialect, type[_ExtensionRequest], Callable[[Any, Any], dict[str, Any]]]] = {
+    "/deeplx/translate": (DEEPLX, DeeplxRequest, _deeplx),
+    "/immersive": (IMMERSIVE, ImmersiveRequest, _immersive),
+    "/kiss": (KISS, KissRequest, _kiss),
 }
 
 
@@ -184,13 +145,12 @@ def _router(
     path: str,
     dialect: Dialect,
     request: type[_ExtensionRequest],
-    answer: Any,
     respond: Callable[[Any, Any], dict[str, Any]],
 ) -> APIRouter:
     routes = APIRouter(tags=[dialect.name])
     body_type = Annotated[request, Depends(json_body(request))]  # type: ignore[valid-type]
 
-    @routes.post(path, **responses(answer, *BODY_ERRORS, 415, dialect=dialect), **request_body(request))
+    @routes.post(path, **responses(dict[str, Any], *BODY_ERRORS, 415, dialect=dialect), **request_body(request))
     @route_policy("body_key", translates=True)
     async def translate(body: body_type, access: Access, reservation: Reserved) -> Response:  # type: ignore[valid-type]
         """Translate a text, or a list of texts."""

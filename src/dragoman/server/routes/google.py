@@ -19,7 +19,6 @@ from dragoman.server.request_types import DetectedLanguage, Dialect, Translation
 from dragoman.server.routes.openapi import (
     BODY_ERRORS,
     EXAMPLE_SOURCE,
-    EXAMPLE_TARGET,
     FORMS,
     JSON,
     TargetLanguage,
@@ -32,6 +31,8 @@ from dragoman.server.scheduling.admission import Reservation
 _V2, _V3 = "/language/translate/v2", "/v3/projects/{project}"
 _V3_PATHS = (_V3, f"{_V3}/locations/{{location}}")
 _CODES = {"zh": "zh-CN", "zh-Hans": "zh-CN", "zh-Hant": "zh-TW"}
+_Lists = dict[str, list[Any]]
+_Data = dict[str, _Lists]
 _IGNORED = "Accepted, and without effect: the languages determine the model."
 
 
@@ -133,56 +134,6 @@ class GoogleContentRequest(_Camel):
     content: str = Field(min_length=1, examples=[EXAMPLE_SOURCE])
 
 
-class GoogleTranslation(_Camel):
-    """A translation of version 2, with the language of the text if it was detected."""
-
-    translated_text: str = Field(examples=[EXAMPLE_TARGET])
-    detected_source_language: str | None = None
-
-
-class GoogleTranslations(BaseModel):
-    """One translation per text."""
-
-    translations: list[GoogleTranslation]
-
-
-class GoogleTranslateResponse(BaseModel):
-    """Translations of version 2."""
-
-    data: GoogleTranslations
-
-
-class GoogleContentTranslation(_Camel):
-    """A translation of version 3, with the language of the text if it was detected."""
-
-    translated_text: str = Field(examples=[EXAMPLE_TARGET])
-    detected_language_code: str | None = None
-
-
-class GoogleContentsResponse(BaseModel):
-    """Translations of version 3."""
-
-    translations: list[GoogleContentTranslation]
-
-
-class GoogleDetectResponse(BaseModel):
-    """For each text, a list of one language with its confidence from 0 to 1."""
-
-    data: dict[str, list[list[dict[str, str | float | bool]]]]
-
-
-class GoogleLanguagesResponse(BaseModel):
-    """Languages of version 2, with English names if a target is given."""
-
-    data: dict[str, list[dict[str, str]]]
-
-
-class GoogleLanguageList(BaseModel):
-    """Languages of version 3."""
-
-    languages: list[dict[str, str | float | bool]]
-
-
 async def _translate_values(request: Request) -> GoogleTranslateRequest:
     return parse_model(GoogleTranslateRequest, await read_values(request, ("q",)))
 
@@ -214,12 +165,12 @@ def _add_v2(routes: APIRouter, pipeline: TranslationPipeline) -> None:
 
     @routes.get(
         _V2,
-        **responses(GoogleTranslateResponse, *BODY_ERRORS, dialect=GOOGLE),
+        **responses(_Data, *BODY_ERRORS, dialect=GOOGLE),
         openapi_extra={"parameters": fields},
     )
     @routes.post(
         _V2,
-        **responses(GoogleTranslateResponse, *BODY_ERRORS, dialect=GOOGLE),
+        **responses(_Data, *BODY_ERRORS, dialect=GOOGLE),
         **request_body(
             GoogleTranslateRequest,
             (JSON, *FORMS),
@@ -236,12 +187,12 @@ def _add_v2(routes: APIRouter, pipeline: TranslationPipeline) -> None:
 
     @routes.get(
         f"{_V2}/detect",
-        **responses(GoogleDetectResponse, *BODY_ERRORS, dialect=GOOGLE),
+        **responses(_Data, *BODY_ERRORS, dialect=GOOGLE),
         openapi_extra={"parameters": [_Q]},
     )
     @routes.post(
         f"{_V2}/detect",
-        **responses(GoogleDetectResponse, *BODY_ERRORS, dialect=GOOGLE),
+        **responses(_Data, *BODY_ERRORS, dialect=GOOGLE),
         **request_body(GoogleDetectRequest, (JSON, *FORMS)),
     )
     @route_policy("body_key")
@@ -252,7 +203,7 @@ def _add_v2(routes: APIRouter, pipeline: TranslationPipeline) -> None:
 
     @routes.get(
         f"{_V2}/languages",
-        **responses(GoogleLanguagesResponse, *BODY_ERRORS, dialect=GOOGLE),
+        **responses(_Data, *BODY_ERRORS, dialect=GOOGLE),
         openapi_extra={"parameters": [parameter("target", "query", _STRING, _NAMES_IN)]},
     )
     @route_policy("body_key")
@@ -270,7 +221,7 @@ def _add_v3(routes: APIRouter, pipeline: TranslationPipeline, path: str) -> None
 
     @routes.post(
         f"{path}:translateText",
-        **responses(GoogleContentsResponse, *BODY_ERRORS, 404, 415, dialect=GOOGLE_V3),
+        **responses(_Lists, *BODY_ERRORS, 404, 415, dialect=GOOGLE_V3),
         **request_body(GoogleContentsRequest, parameters=parts),
     )
     @route_policy("body_key", translates=True)
@@ -283,7 +234,7 @@ def _add_v3(routes: APIRouter, pipeline: TranslationPipeline, path: str) -> None
 
     @routes.post(
         f"{path}:detectLanguage",
-        **responses(GoogleLanguageList, *BODY_ERRORS, 404, 415, dialect=GOOGLE_V3),
+        **responses(_Lists, *BODY_ERRORS, 404, 415, dialect=GOOGLE_V3),
         **request_body(GoogleContentRequest, parameters=parts),
     )
     @route_policy("body_key")
@@ -294,7 +245,7 @@ def _add_v3(routes: APIRouter, pipeline: TranslationPipeline, path: str) -> None
 
     @routes.get(
         f"{path}/supportedLanguages",
-        **responses(GoogleLanguageList, *BODY_ERRORS, 404, dialect=GOOGLE_V3),
+        **responses(_Lists, *BODY_ERRORS, 404, dialect=GOOGLE_V3),
         openapi_extra={"parameters": [*parts, parameter("displayLanguageCode", "query", _STRING, _NAMES_IN)]},
     )
     @route_policy("body_key")
