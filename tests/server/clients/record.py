@@ -12,15 +12,15 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import requests
-
 from dragoman.server.access.api_keys import create_key
 from tests.server.fake_server import running
 
+requests: Any = import_module("requests")
 _HEADERS = ("content-type", "x-goog-api-key", "ocp-apim-subscription-key")
 _TEXTS, _HTML = ["Two dogs play in the snow", "A man sleeps on a bench"], "Two <b>dogs</b> &amp; a man in the snow"
 
@@ -31,7 +31,7 @@ def recorded(key: str) -> Iterator[list[dict[str, Any]]]:
     found: list[dict[str, Any]] = []
     send = requests.Session.send
 
-    def record(session: requests.Session, request: requests.PreparedRequest, **how: Any) -> requests.Response:
+    def record(session: Any, request: Any, **how: Any) -> Any:
         response = send(session, request, **how)
         sent: dict[str, Any] = {"method": request.method, "path": request.path_url}
         sent["headers"] = {
@@ -47,21 +47,20 @@ def recorded(key: str) -> Iterator[list[dict[str, Any]]]:
         found.append({"request": sent, "status": response.status_code, "expect": expected})
         return response
 
-    requests.Session.send = record  # type: ignore[assignment, method-assign]
+    requests.Session.send = record
     try:
         yield found
     finally:
-        requests.Session.send = send  # type: ignore[method-assign]
+        requests.Session.send = send
 
 
 def google(url: str, key: str) -> None:
     """Call versions 2 and 3 by the package google-cloud-translate."""
-    from google.auth.api_key import Credentials
-    from google.auth.credentials import AnonymousCredentials
-    from google.cloud import translate_v2, translate_v3
-    from google.cloud.translate_v3.services.translation_service.transports import TranslationServiceRestTransport
-
-    two = translate_v2.Client(credentials=AnonymousCredentials(), client_options={"api_endpoint": url})
+    cloud: Any = import_module("google.cloud.translate_v2")
+    cloud_v3: Any = import_module("google.cloud.translate_v3")
+    transports: Any = import_module("google.cloud.translate_v3.services.translation_service.transports")
+    anonymous: Any = import_module("google.auth.credentials").AnonymousCredentials()
+    two = cloud.Client(credentials=anonymous, client_options={"api_endpoint": url})
     two._http.headers["X-Goog-Api-Key"] = key
     found = two.translate(_TEXTS, target_language="de")
     assert [each["detectedSourceLanguage"] for each in found] == ["en", "en"]
@@ -70,10 +69,11 @@ def google(url: str, key: str) -> None:
     assert [each["language"] for each in two.detect_language(_TEXTS)] == ["en", "en"]
     assert {"language": "de", "name": "German"} in two.get_languages()
     _fails(lambda: two.translate(_TEXTS, "xx"))
-    rest = TranslationServiceRestTransport(
-        host=url.removeprefix("http://"), url_scheme="http", credentials=Credentials(key)
+    credentials: Any = import_module("google.auth.api_key").Credentials(key)
+    rest = transports.TranslationServiceRestTransport(
+        host=url.removeprefix("http://"), url_scheme="http", credentials=credentials
     )
-    three, project = translate_v3.TranslationServiceClient(transport=rest), "projects/demo/locations/global"
+    three, project = cloud_v3.TranslationServiceClient(transport=rest), "projects/demo/locations/global"
     plain = three.translate_text(
         parent=project, contents=_TEXTS, target_language_code="de", mime_type="text/plain", source_language_code="en"
     )
@@ -88,11 +88,11 @@ def google(url: str, key: str) -> None:
 
 def microsoft(url: str, key: str) -> None:
     """Call version 3 by the packages azure-ai-translation-text and deep-translator."""
-    import deep_translator.microsoft
-    from azure.ai.translation.text import TextTranslationClient
-    from azure.core.credentials import AzureKeyCredential
-
-    client = TextTranslationClient(endpoint=url, credential=AzureKeyCredential(key))
+    azure: Any = import_module("azure.ai.translation.text")
+    deep: Any = import_module("deep_translator.microsoft")
+    client = azure.TextTranslationClient(
+        endpoint=url, credential=import_module("azure.core.credentials").AzureKeyCredential(key)
+    )
     found = client.translate(body=_TEXTS, to_language=["de", "en"], from_language="fr")
     assert [[each.to for each in one.translations] for one in found] == [["de", "en"]] * 2
     tagged = client.translate(body=[_HTML], to_language=["de"], text_type="Html")[0]
@@ -101,8 +101,8 @@ def microsoft(url: str, key: str) -> None:
     assert client.get_supported_languages().translation["de"].native_name == "Deutsch"
     _fails(lambda: client.translate(body=_TEXTS, to_language=["xx"]))
     names = {"english": "en", "german": "de"}  # the package requests them from a fixed address
-    deep_translator.microsoft.MicrosoftTranslator._get_supported_languages = lambda self: names
-    other = deep_translator.microsoft.MicrosoftTranslator(source="en", target="de", api_key=key)
+    deep.MicrosoftTranslator._get_supported_languages = lambda self: names
+    other = deep.MicrosoftTranslator(source="en", target="de", api_key=key)
     other._base_url = f"{url}/translate?api-version=3.0"
     assert other.translate("Two dogs") == "Two-de dogs-de"
 
