@@ -95,7 +95,7 @@ class GoogleDetectRequest(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    q: Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)] = Field(
+    q: str | Annotated[list[str], Field(min_length=1)] = Field(
         description="A text; may occur several times.", examples=[[EXAMPLE_SOURCE]]
     )
 
