@@ -148,7 +148,7 @@ def _router(
     respond: Callable[[Any, Any], dict[str, Any]],
 ) -> APIRouter:
     routes = APIRouter(tags=[dialect.name])
-    Body = Annotated[Any, Depends(json_body(request))]  # noqa: N806 -- a type
+    Body = Annotated[Any, Depends(json_body(request))]
 
     @routes.post(path, **responses(dict[str, Any], *BODY_ERRORS, 415, dialect=dialect), **request_body(request))
     @route_policy("body_key", translates=True)
