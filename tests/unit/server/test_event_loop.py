@@ -146,9 +146,9 @@ def test_a_query_of_many_fields_is_refused(call: Caller):
 def test_lists_have_a_limit_before_their_entries_are_validated(call: Caller):
     for path, body in LISTS.items():
         response = call.post(path, content=(body % json.dumps([0] * 1001)).encode(), headers={"content-type": JSON})
-        assert "must have at most 1,000 entries, got 1,001; send fewer" in str(response.json()["error"])
+        assert "must have at most 1,000 entries, got 1,001; send fewer" in response.text
         response = call.post(path, content=(body % json.dumps([0] * 20_000)).encode(), headers={"content-type": JSON})
-        assert "the body must have at most 5,000 JSON values" in str(response.json()["error"])
+        assert "the body must have at most 5,000 JSON values" in response.text
 
 
 @pytest.mark.parametrize("text", ['"' * 4999, "\\" * 4999, '\\"' * 2499, "[{,:" * 1249, "\n" * 4999])
