@@ -310,9 +310,15 @@ class StringsDocument:
                     edits.replace(unit.start, unit.end, self._notation(unit, text))
             else:
                 self._insert(edits, other, name, text)
-        for name, unit in units.items():
-            if name not in texts:
-                self._remove(edits, unit)
+        removed: list[tuple[int, int]] = []
+        for form in (unit.form for name, unit in units.items() if name not in texts):
+            if form is None or self._file.text[form.start - 1] == "*":
+                continue  # Fluent requires its default
+            between = self._file.text[removed[-1][1] : form.start] if removed else "-"
+            start = form.start if between.strip(f" \t\r\n{self._form.separator}") else removed.pop()[0]
+            removed.append((start, form.end))
+        for start, end in removed:
+            self._remove(edits, start, end)
 
     def _insert(self, edits: TextEdits, other: StringUnit, name: str, text: str) -> None:
         form, whole = other.form, self._file.text
@@ -325,12 +331,9 @@ class StringsDocument:
         member += whole[other.end : form.end] + self._form.separator + gap
         edits.replace(start - is_default, start - is_default, " " * is_default + member)
 
-    def _remove(self, edits: TextEdits, unit: StringUnit) -> None:
-        """Remove a form that the target language does not have, with the separator and the white space around it."""
-        assert unit.form is not None
-        whole, start, end = self._file.text, unit.form.start, unit.form.end
-        if whole[start - 1] == "*":
-            return  # Fluent requires its default
+    def _remove(self, edits: TextEdits, start: int, end: int) -> None:
+        """Remove adjacent forms that the target language does not have, with a separator and white space."""
+        whole = self._file.text
         while start and whole[start - 1] in " \t\r\n":
             start -= 1
         if separator := self._form.separator:

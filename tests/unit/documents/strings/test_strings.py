@@ -454,3 +454,28 @@ def test_the_key_of_a_form_is_the_same_without_the_others():
         again = read_document("en.yml", written)
         assert isinstance(again, StringsDocument)
         assert "x[other]" in again.strings
+
+
+def uppercase(name: str, source: str, language: str = "de") -> str:
+    document = read_document(name, source.encode())
+    select_target(document, language)
+    return document.write([uppercased(each) for each in document.segments], language=language).decode()
+
+
+@pytest.mark.parametrize(
+    ("source", "language", "written"),
+    [
+        (
+            '{"a_other": "{{count}} b", "a_one": "{{count}} c", "a_two": "{{count}} d"}',
+            "ja",
+            {"a_other": "{{count}} B"},
+        ),
+        (
+            '{"z": "Last b", "a_one": "{{count}} c", "a_few": "{{count}} e", "a_other": "{{count}} b"}',
+            "ja",
+            {"z": "LAST B", "a_other": "{{count}} B"},
+        ),
+    ],
+)
+def test_json_without_several_forms_in_a_row_is_valid(source: str, language: str, written: dict[str, str]):
+    assert json.loads(uppercase("en.json", source, language)) == written
