@@ -28,6 +28,7 @@ _BREAK = re.compile(r"((?:[ \t]*\r?\n)+[ \t]*|\t+| {2,})")
 _INTERVAL = re.compile(r"\s*(?:\{[\d,\s-]*\}|[\[\]][^\[\]|]{1,40}[\[\]]|\w+:(?=\s))?\s*")
 """What may precede the text of a choice: ``{0} none|[1,Inf[ some``."""
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _HELD = re.compile(r"<xliff:g\b[^<>]*>[^<>]*</xliff:g>")
 """What a programmer marked as not to translate, with its tags."""
 
@@ -118,6 +119,7 @@ class StringsDocument:
         self._form = form
         self._file = decode_file(name, data, limits, encodings=form.encodings)
         self._scan = form.scan(ScanInput(name, self._file.text, limits))
+        self._scan.units = [_with_whole_characters(unit) for unit in self._scan.units]
         self._groups: dict[str, _Group] = {}
         for unit in self._scan.units:
             limits.check_paragraph(len(unit.text))
@@ -343,6 +345,14 @@ class StringsDocument:
             elif whole[:start].endswith(separator):
                 start -= len(separator)
         edits.replace(start, end, "")
+
+
+def _with_whole_characters(unit: StringUnit) -> StringUnit:
+    """Return a string with one character for two escapes of a surrogate pair; with half of one, it has no text."""
+    if _SURROGATE.search(unit.text) is None:
+        return unit
+    text = unit.text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return unit._replace(text="" if _SURROGATE.search(text) else text)
 
 
 def _key(unit: StringUnit) -> str:

@@ -479,3 +479,20 @@ def uppercase(name: str, source: str, language: str = "de") -> str:
 )
 def test_json_without_several_forms_in_a_row_is_valid(source: str, language: str, written: dict[str, str]):
     assert json.loads(uppercase("en.json", source, language)) == written
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "written"),
+    [
+        (
+            "strings.xml",
+            r'<resources><string name="a">Go \uD83D\uDE00</string></resources>',
+            '<resources><string name="a">GO \N{GRINNING FACE}</string></resources>',
+        ),
+        ("a.strings", r'"a" = "Go \UD83D\UDE00";', '"a" = "GO \N{GRINNING FACE}";'),
+        ("en.yml", r'en: "Go \uD83D\uDE00"', 'de: "GO \N{GRINNING FACE}"'),
+        ("en.json", r'{"a": "Half \ud83d of it", "b": "A word"}', r'{"a": "Half \ud83d of it", "b": "A WORD"}'),
+    ],
+)
+def test_surrogate_pairs_are_one_character_and_halves_stay(name: str, source: str, written: str):
+    assert uppercase(name, source) == written
