@@ -161,6 +161,10 @@ def _encode_android(text: str, old: str) -> str:
         return re.sub(f"([{letters}])", r"\\\1", part).replace("\n", "\\n").replace("\t", "\\t")
 
     new = encode_xml(text, old, escaped)
+    if inner.startswith("\\u0020"):  # other spaces at an end are dropped
+        new = "\\u0020" + new.lstrip(" ")
+    if inner.endswith("\\u0020"):
+        new = new.rstrip(" ") + "\\u0020"
     return f'"{new}"' if _is_quoted(inner) else re.sub(r"^(?=[@?])", r"\\", new)
 
 

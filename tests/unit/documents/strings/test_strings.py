@@ -496,3 +496,17 @@ def test_json_without_several_forms_in_a_row_is_valid(source: str, language: str
 )
 def test_surrogate_pairs_are_one_character_and_halves_stay(name: str, source: str, written: str):
     assert uppercase(name, source) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        (r"\u0020and more\u0020", r"\u0020AND MORE\u0020"),
+        (r"see\u0020", r"SEE\u0020"),
+        ("see ", "SEE "),
+        (r'"\u0020and "', '" AND "'),
+    ],
+)
+def test_spaces_of_android_that_are_escaped_stay_so(text: str, written: str):
+    new = uppercase("strings.xml", f'<resources><string name="a">{text}</string></resources>')
+    assert new == f'<resources><string name="a">{written}</string></resources>'
