@@ -24,7 +24,7 @@ from dragoman.markup.placeholders.icu_message import has_icu_choice, parse_icu, 
 from dragoman.markup.protected_spans import count_placeholders, find_placeholders
 from dragoman.markup.tagged_text import TaggedText
 
-_BREAK = re.compile(r"((?:[ \t]*\r?\n)+[ \t]*|\t+| {2,})")
+_BREAK = re.compile(r"((?<![ \t])(?:[ \t]*+\r?\n)++[ \t]*+|\t+| {2,})")
 _INTERVAL = re.compile(r"\s*(?:\{[\d,\s-]*\}|[\[\]][^\[\]|]{1,40}[\[\]]|\w+:(?=\s))?\s*")
 """What may precede the text of a choice: ``{0} none|[1,Inf[ some``."""
 

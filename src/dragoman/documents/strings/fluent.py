@@ -140,7 +140,7 @@ def _variants(text: str, found: list[re.Match[str]], arrow: int, end: int) -> It
 
 def _joined(raw: str) -> str:
     """Return a pattern without the line ends and indents of the file; blank lines separate paragraphs."""
-    return re.sub(r"[ \r]*\n[ \r]*((?:\n[ \r]*)*)", lambda found: "\n\n" if found[1] else " ", raw)
+    return re.sub(r"(?<![ \r])[ \r]*+\n[ \r]*((?:\n[ \r]*)*)", lambda found: "\n\n" if found[1] else " ", raw)
 
 
 def _encode_fluent(text: str, _: str) -> str:

@@ -146,7 +146,7 @@ def _android_text(raw: str) -> str | None:
         return xml_text(inner[1:-1], _unescaped)
     if re.search(r'(?<!\\)"', re.sub(r"<[^>]*>", "", raw)) and not _CDATA.fullmatch(raw):
         return None
-    return xml_text(raw, lambda text: _unescaped(re.sub(r"\s*[\r\n]\s*", " ", text)))
+    return xml_text(raw, lambda text: _unescaped(re.sub(r"(?<!\s)\s*[\r\n]\s*", " ", text)))
 
 
 def _is_quoted(inner: str) -> bool:

@@ -54,7 +54,7 @@ _RESOLVED = re.compile(
 """Plain scalars that are no texts: logical values, numbers, dates, symbols of Ruby."""
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([\s\S]))")
 _ESCAPES = dict(zip('0abtnvfre "/\\N_LP', '\0\a\b\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029', strict=True))
-_FOLD = re.compile(r"[ \t]*(?:\r\n|\n|\r)[ \t]*((?:(?:\r\n|\n|\r)[ \t]*)*)")
+_FOLD = re.compile(r"(?<![ \t])[ \t]*+(?:\r\n|\n|\r)[ \t]*((?:(?:\r\n|\n|\r)[ \t]*)*)")
 _UNSAFE = re.compile(r": |:$| #|^[\s\[\]{}\"'#&*!|>%@`,?:-]|\s$|[\r\n\t\0-\x1f]|^(?:---|\.\.\.)")
 _CONTROL = re.compile(r"[\0-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 _FIX = "only files with the texts of a program are read; write the texts to a .txt file, one per line"
@@ -258,7 +258,7 @@ def _scalar(notation: str) -> str:
     """Return the text of a scalar in one or more lines."""
     if notation[:1] == '"':
         inner = (
-            re.sub(r"((?:\\\\)*)\\[ \t]*(?:\r\n|\n|\r)[ \t]*", r"\1", notation[1:-1])
+            re.sub(r"(?<!\\)((?:\\\\)*+)\\[ \t]*+(?:\r\n|\n|\r)[ \t]*", r"\1", notation[1:-1])
             if "\n" in notation
             else notation[1:-1]
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 import yaml
@@ -510,3 +511,20 @@ def test_surrogate_pairs_are_one_character_and_halves_stay(name: str, source: st
 def test_spaces_of_android_that_are_escaped_stay_so(text: str, written: str):
     new = uppercase("strings.xml", f'<resources><string name="a">{text}</string></resources>')
     assert new == f'<resources><string name="a">{written}</string></resources>'
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("en.yml", 'en: "a b' + " " * 60_000 + 'c\n  d"\n'),
+        ("en.yml", 'en: "a b' + "\\" * 60_000 + 'c\n  d"\n'),
+        ("en.json", '{"a": "a b' + " \\t" * 20_000 + 'c"}'),
+        ("strings.xml", '<resources><string name="a">b' + " " * 60_000 + "c</string></resources>"),
+        ("a.ftl", "a = b\n    c" + " " * 60_000 + "d\n"),
+    ],
+    ids=["spaces of YAML", "backslashes of YAML", "spaces and tabs", "spaces of Android", "spaces of Fluent"],
+)
+def test_white_space_takes_linear_time(name: str, source: str):
+    began = time.process_time()
+    uppercase(name, source)
+    assert time.process_time() - began < 5  # 0.1 s; quadratic time takes a minute
