@@ -65,7 +65,9 @@ class _Group:
         other = self.units.get("other")
         if other is None or other.form is None:
             return False
-        return len(self.units) > 1 or other.form.is_certain or find_count(other.text) is not None
+        if other.form.is_certain or find_count(other.text) is not None:
+            return True
+        return len(self.units) > 1 and self.units.keys() <= {"zero", "one", "other"}  # no step_one and step_two
 
 
 def text_pieces(text: str, number: int | None = None) -> list[str | Piece]:
