@@ -242,7 +242,7 @@ class StringsDocument:
         signs = separator.findall(text)
         heads = [found[0] if (found := _INTERVAL.match(part)) else "" for part in parts]
         named = gettext_forms(self._language) if self._language else None
-        is_title = parts[0].endswith(" ") and not find_count(parts[-1])  # Home | Contact
+        is_title = not find_count(parts[-1]) and (self._form.needs_count or parts[0].endswith(" "))  # Home | Contact
         if named and len(parts) == 2 and self._form.makes_choices and not any(map(str.strip, heads)) and not is_title:
             return self._made_choices(parts, signs[0], named[1])
         pieces: list[str | Piece] = []

@@ -88,6 +88,8 @@ class StringFormat:
     """Whether a string is written where its translation belongs, so that a copy of the source is one."""
     makes_choices: bool = False
     """Whether two forms in one string become those of the target language."""
+    needs_count: bool = False
+    """Whether they do so only with the placeholder of a count."""
 
 
 def fault(source: ScanInput, position: int, rule: str, fix: str) -> DataError:

@@ -317,7 +317,7 @@ def _scan_yaml(source: ScanInput) -> StringScan:
     return StringScan(scanner.result(without_root=False))
 
 
-_FORMAT = StringFormat(_scan_yaml, _encode_yaml, choices=re.compile(r"\|"), makes_choices=True)
+_FORMAT = StringFormat(_scan_yaml, _encode_yaml, choices=re.compile(r"\|"), makes_choices=True, needs_count=True)
 
 
 def read_yaml(name: str, data: bytes, limits: DocumentLimits) -> Document:
