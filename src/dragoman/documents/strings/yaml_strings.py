@@ -283,10 +283,12 @@ def _unescaped(found: re.Match[str]) -> str:
 
 def _encode_yaml(text: str, old: str) -> str:
     if block := _BLOCK.match(old):
-        indent = re.sub(r"\A\s*[\r\n]", "", old[block.end() :])
+        blank = re.match(r"(?:\s*[\r\n])?", old[block.end() :])
+        head = block[0] + (blank[0] if blank else "")
+        indent = old[len(head) :]
         indent = indent[: len(indent) - len(indent.lstrip(" "))]
         lines = text.strip().replace("\n", "\n\n" if block["style"] == ">" else "\n").split("\n")
-        return block[0] + ("\r\n" if "\r\n" in old else "\n").join(f"{indent}{line}".rstrip() for line in lines)
+        return head + ("\r\n" if "\r\n" in old else "\n").join(f"{indent}{line}".rstrip() for line in lines)
     if old[0] == "'" and not _CONTROL.search(text):
         return "'" + text.replace("'", "''") + "'"
     if (
