@@ -143,8 +143,11 @@ def _joined(raw: str) -> str:
     return re.sub(r"(?<![ \r])[ \r]*+\n[ \r]*((?:\n[ \r]*)*)", lambda found: "\n\n" if found[1] else " ", raw)
 
 
-def _encode_fluent(text: str, _: str) -> str:
-    return re.sub(r"\n+", "\n\n    ", text.strip())
+def _encode_fluent(text: str, old: str) -> str:
+    """Return a pattern in which no line starts as a variant or an attribute does."""
+    lines = re.split(r"\n+", text.strip())
+    marked = [f'{{"{line[0]}"}}{line[1:]}' if line[:1] in ("[", "*", ".") else line for line in lines]
+    return "\n\n    ".join(lines[:1] + marked[1:] if old[:1] == text.strip()[:1] else marked)
 
 
 _FORMAT = StringFormat(_scan_fluent, _encode_fluent, keeps_braces=True)

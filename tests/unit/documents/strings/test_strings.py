@@ -528,3 +528,26 @@ def test_white_space_takes_linear_time(name: str, source: str):
     began = time.process_time()
     uppercase(name, source)
     assert time.process_time() - began < 5  # 0.1 s; quadratic time takes a minute
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "written"),
+    [
+        (
+            "en.json",
+            '{"step_one": "First b", "step_two": "Second b", "step_other": "Any b"}',
+            '{"step_one": "FIRST B", "step_two": "SECOND B", "step_other": "ANY B"}',
+        ),
+        ("en.yml", "en:\n  a: Sign in|Sign up\n", "de:\n  a: SIGN IN|SIGN UP\n"),
+        ("en.yml", "en:\n  a: |\n\n    b c\n", "de:\n  a: |\n\n    B C\n"),
+    ],
+    ids=["names that end as categories", "alternatives without a count", "blank lines before a block"],
+)
+@pytest.mark.parametrize("language", ["de", "ja"])
+def test_what_only_looks_like_plural_forms_or_space_stays(name: str, source: str, written: str, language: str):
+    assert uppercase(name, source, language) == written.replace("de:", f"{language}:")
+
+
+def test_a_line_of_fluent_does_not_start_as_an_attribute():
+    document = read_document("a.ftl", b"a =\n    b c\n")
+    assert document.write([TaggedText(".b c")], language="de") == b'a =\n    {"."}b c\n'
