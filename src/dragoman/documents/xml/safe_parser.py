@@ -33,7 +33,7 @@ def parse_xml(name: str, data: bytes, limits: DocumentLimits, *, doctype: bool =
     """
     limits.add_tags(name, data.count(b"<"))
     limits.check("attributes", data.count(b"="), _MAX_ATTRIBUTES)
-    check_prolog(name, data, doctype=doctype)
+    has_type = check_prolog(name, data, doctype=doctype)
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -41,7 +41,9 @@ def parse_xml(name: str, data: bytes, limits: DocumentLimits, *, doctype: bool =
         dtd_validation=False,
         huge_tree=False,
         strip_cdata=False,
-        collect_ids=False,  # an identifier that occurs twice is accepted, as by office programs
+        # Without identifiers, one that occurs twice is accepted, as by office programs; but libxml2 then reads the file
+        # that a document type names, from this machine as well.
+        collect_ids=has_type,
     )
     try:
         tree = etree.fromstring(data, parser).getroottree()
@@ -64,8 +66,8 @@ def _first_declaration(name: str, data: bytes) -> bytes:
     return head + end
 
 
-def check_prolog(name: str, data: bytes, *, doctype: bool) -> None:
-    """Raise `DataError` for an encoding that is not supported, and for declarations of entities."""
+def check_prolog(name: str, data: bytes, *, doctype: bool) -> bool:
+    """Return whether there is a document type; raise `DataError` for an unsupported encoding or declared entities."""
     head = data
     if data.startswith(_UTF16):
         try:
@@ -85,6 +87,7 @@ def check_prolog(name: str, data: bytes, *, doctype: bool) -> None:
     found = prolog[1] if prolog else None
     if found is not None and (not doctype or found.endswith(b"[")):
         raise DataError(_NO_ENTITIES.format(name=name))
+    return found is not None
 
 
 def serialize_xml(tree: Any, original: bytes) -> bytes:

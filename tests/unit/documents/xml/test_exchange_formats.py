@@ -1,6 +1,7 @@
 """XLIFF and TMX documents."""
 
 import re
+from pathlib import Path
 
 import pytest
 from lxml import etree
@@ -191,3 +192,13 @@ def test_entities_are_refused_in_every_encoding(encoding: str):
     hostile = '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY e "EXPANDED">]><a b="&e;"/>'
     with pytest.raises(DataError, match=r"declares entities|must be UTF-8, or UTF-16|must be well-formed"):
         read_document("a.xlf", hostile.encode(encoding))
+
+
+def test_the_file_that_a_document_type_names_is_not_read(tmp_path: Path):
+    named = tmp_path / "named.dtd"
+    named.write_text("<!ELEMENT")  # an error if it is read
+    for place in (named.as_uri(), "http://127.0.0.1:9/xliff.dtd"):
+        data = XLIFF_1.replace(
+            b"<xliff", f'<!DOCTYPE xliff PUBLIC "-//XLIFF//DTD XLIFF//EN" "{place}">\n<xliff'.encode(), 1
+        )
+        assert b"HOUSE" in translated("a.xliff", data)
