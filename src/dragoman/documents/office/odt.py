@@ -25,6 +25,7 @@ from dragoman.markup.tagged_text import TaggedText
 _TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
 _STYLE = "urn:oasis:names:tc:opendocument:xmlns:style:1.0"
 _TABLE = "urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+_CALC = "urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0"
 _OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
 _MIMETYPE = "application/vnd.oasis.opendocument."
 _MANIFEST = "META-INF/manifest.xml"
@@ -133,6 +134,8 @@ class _Cells:
                 if formula := element.get(name):
                     referred.add_formula(formula)
             referred.add(element.get(name, "") for name in _NAMES)
+        for element in root.iter(f"{{{_CALC}}}condition"):  # of a format
+            referred.add_formula(element.get(f"{{{_CALC}}}value", ""))
 
     def stays(self, paragraph: Any, text: str) -> bool:
         cell = paragraph.getparent()

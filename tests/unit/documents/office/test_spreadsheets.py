@@ -78,6 +78,16 @@ def test_a_text_of_an_opendocument_cell_has_no_second_copy():
     assert "<text:p>5 euros</text:p>" in content
 
 
+def test_a_text_in_the_condition_of_a_format_stays():
+    calc = "urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0"
+    condition = f'<c:condition xmlns:c="{calc}" c:value="=&quot;A name&quot;"/></table:table>'
+    parts = members(ODS)
+    content = parts["content.xml"].decode()
+    assert "A name" in texts(read_document("a.ods", ODS))
+    data = packed(parts | {"content.xml": content.replace("</table:table>", condition, 1).encode()})
+    assert "A name" not in texts(read_document("a.ods", data))
+
+
 def test_a_strict_workbook_keeps_its_namespace():
     strict = "http://purl.oclc.org/ooxml/spreadsheetml/main"
     parts = "<si><r><t>one </t></r><r><rPr><b/></rPr><t>two</t></r></si>"
