@@ -169,12 +169,19 @@ def find_format(suffix: str) -> DocumentFormat:
 
 
 def read_document(
-    name: str, data: bytes, *, characters: int | None = None, again: bool = False, suffix: str = ""
+    name: str,
+    data: bytes,
+    *,
+    characters: int | None = None,
+    again: bool = False,
+    suffix: str = "",
+    is_target: bool = False,
 ) -> Document:
     """Read a document in the format of its suffix, or of another `suffix`.
 
     A file with translations, such as ``.po``, has segments for what is not translated yet; with `again` also for
-    translations that are not reviewed.
+    translations that are not reviewed. `is_target` states that the file is a translation of one that was accepted:
+    whether its values look like texts is not checked.
 
     Raise `DataError` if the content does not have that format, and a subclass of it, `DocumentTooLargeError`, as soon
     as a limit is exceeded: bytes, `characters` of text, paragraphs, lines or tags. Nothing in a document is executed,
@@ -190,8 +197,10 @@ def read_document(
     form = find_format(suffix)
     if len(data) > form.max_bytes:
         raise DocumentTooLargeError(f"{shown} must have at most {form.max_bytes:,} bytes, got {len(data):,}; split it")
+    limits = DocumentLimits(shown, characters)
+    limits.is_target = is_target
     try:
-        return form.read(shown, data, DocumentLimits(shown, characters), again=again)
+        return form.read(shown, data, limits, again=again)
     except DragomanError:
         raise
     except Exception as error:

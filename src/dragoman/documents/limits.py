@@ -32,6 +32,8 @@ class DocumentLimits:
         self._size = 0
         self._tags: dict[str, int] = {}  # by XML file
         self._all_tags = 0
+        self.is_target = False
+        """Whether the file is known to be a translation, so that its content needs no other evidence."""
 
     def add(self, segment: TaggedText) -> TaggedText:
         """Count a segment, and return it."""

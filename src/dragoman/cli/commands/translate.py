@@ -18,9 +18,10 @@ from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.models import named_or_example, open_for_text
 from dragoman.cli.options.outputs import Force
 from dragoman.cli.screens.flagged_texts import FailOn, fail_on_document, fail_on_lines, parse_fail_on
+from dragoman.cli.screens.string_updates import check_strings, update_strings
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
-from dragoman.documents.formats import MAX_BYTES, check_output_suffix, document_formats, find_format
+from dragoman.documents.formats import MAX_BYTES, check_output_suffix, document_formats, find_format, is_document
 from dragoman.errors import ConfigError, DataError, DragomanError
 from dragoman.reporting.number_format import format_count
 
@@ -89,12 +90,33 @@ Again = Annotated[
         _DOCUMENTS,
     ),
 ]
+Update = Annotated[
+    bool,
+    flag(
+        "--update",
+        "Files of strings: translate only what is new or changed, by a lock file; texts of people stay.",
+        _DOCUMENTS,
+    ),
+]
+Check = Annotated[
+    bool,
+    flag(
+        "--check",
+        "List strings whose translation is missing or stale, and exit with 1 if there are any; needs no model.",
+        _DOCUMENTS,
+    ),
+]
+More = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[MORE]...", help="More inputs, with --update or --check.", show_default=False),
+]
 
 
 @settings_options(search=SearchSettings, engine=EngineSettings)
 def translate(  # noqa: PLR0913 -- one parameter per option
     model: Annotated[Path | None, MODEL_OR_EXAMPLE] = None,
     input_: Input = "-",
+    more: More = None,
     *,
     output: Output = None,
     ensemble: Ensemble = None,
@@ -106,6 +128,8 @@ def translate(  # noqa: PLR0913 -- one parameter per option
     glossary: GlossaryFile = None,
     split: Split = False,
     again: Again = False,
+    update: Update = False,
+    check: Check = False,
     as_: As = None,
     fail_on: FailOn = None,
     on: On = None,
@@ -118,22 +142,39 @@ def translate(  # noqa: PLR0913 -- one parameter per option
     Lines of standard input are translated as they arrive. With -o a large file is translated in constant memory; after
     a crash --resume continues and produces the same bytes.
     """
-    bundle, output = named_or_example(model), None if output == _STDOUT else output
     has_nbest = "nbest" in search.model_fields_set
+    lines_only = {"--resume": resume, "--nbest": has_nbest, "--alignments": alignments, "--flags": flags}
+    lines_only |= {"--json": json, "--on": on is not None, "--workers": workers is not None}
+    output = None if output == _STDOUT else output
+    if update or check:
+        with report_errors("run the same command to continue"):
+            _check_lines_only(lines_only | {"--as": as_ is not None, "--split": split}, "files of strings")
+            inputs = [input_, *(more or [])]
+            if check:
+                named = [str(model)] if model is not None and model.is_file() and is_document(model.suffix) else []
+                check_strings([*named, *(each for each in inputs if each != "-")], output, engine.target_language or "")
+                return
+            bundle = named_or_example(model)
+            open_for = partial(_open_for_language, bundle, ensemble, search, glossary, engine)
+            kinds = parse_fail_on(fail_on, is_document=True)
+            targets = partial(_target_languages, bundle, engine, open_for)
+            update_strings(inputs, output, targets, open_for, again=again, force=force, kinds=kinds)
+            return
+    bundle = named_or_example(model)
     hint = "run the same command with --resume to continue" if output else "with -o a translation can be resumed"
     with report_errors(hint):
         from dragoman.api.files.text_files import parse_format
 
+        if more:
+            raise ConfigError(f"without --update and --check there is one input, got {input_} and {more[0]}; name one")
         read_as = parse_format(as_, input_)
         if again and not (read_as.suffix and find_format(read_as.suffix).is_bilingual):
             suffixes = ", ".join(suffix for suffix, form in document_formats().items() if form.is_bilingual)
             raise ConfigError(f"--again is for files with translations ({suffixes}), not for {input_}; leave it out")
-        is_document = bool(read_as.suffix) and not Path(input_).is_dir()
-        kinds = parse_fail_on(fail_on, is_document=is_document)
-        if is_document:
+        is_read_whole = bool(read_as.suffix) and not Path(input_).is_dir()
+        kinds = parse_fail_on(fail_on, is_document=is_read_whole)
+        if is_read_whole:
             open_ = partial(open_for_text, bundle, ensemble, engine, search, glossary=glossary)
-            lines_only = {"--resume": resume, "--nbest": has_nbest, "--alignments": alignments}
-            lines_only |= {"--flags": flags, "--json": json, "--on": on is not None, "--workers": workers is not None}
             with report_errors("nothing was written"):
                 _translate_document(
                     Path(input_),
@@ -161,6 +202,28 @@ def translate(  # noqa: PLR0913 -- one parameter per option
             _translate_folder(open_work, Path(input_), output, kinds, resume=resume, force=force, as_text=as_text)
         else:
             _translate_lines(open_work, input_, output, kinds, resume=resume, force=force)
+
+
+def _open_for_language(
+    bundle: Path,
+    ensemble: list[Path] | None,
+    search: SearchSettings,
+    glossary: Path | None,
+    engine: EngineSettings,
+    language: str,
+) -> TextTranslator:
+    """Open the model for a target language; empty for the only one."""
+    if language and len(_directions(bundle)) > 1:
+        engine = engine.model_copy(update={"target_language": language})
+    return open_for_text(bundle, ensemble, engine, search, glossary=glossary)
+
+
+def _target_languages(bundle: Path, engine: EngineSettings, open_: Callable[[str], TextTranslator]) -> list[str]:
+    """Return the languages that a model translates to, from the source language if one is named."""
+    if engine.target_language:
+        return [engine.target_language]
+    directions = [each for each in _directions(bundle) if engine.source_language in (None, each[0])]
+    return [*dict.fromkeys(target for _, target in directions)] or [open_("").languages[1]]
 
 
 def _translate_lines(
@@ -275,15 +338,20 @@ def _check_no_table(path: str, bundle: Path, language: str | None) -> None:
 
 def _source_language(bundle: Path) -> str:
     """Return the source language of a model; empty if it has several directions, or cannot be opened."""
+    directions = _directions(bundle)
+    return directions[0][0] if len(directions) == 1 else ""
+
+
+def _directions(bundle: Path) -> list[tuple[str, str]]:
+    """Return the directions of a model; none if it cannot be opened."""
     from dragoman.bundle import Bundle
     from dragoman.bundle.locate import find_bundle
 
     try:
         data = Bundle.open(find_bundle(bundle).path).config.data
     except DragomanError:  # reported when it is opened to translate
-        return ""
-    directions = [] if data is None else [*data.all_directions()]
-    return directions[0][0] if len(directions) == 1 else ""
+        return []
+    return [] if data is None else [*data.all_directions()]
 
 
 def _is_needed(source: LineReader, output: Path | None, *, resume: bool, force: bool) -> bool:
@@ -392,6 +460,13 @@ def _paragraph_note(work: LineWork) -> str:
     )
 
 
+def _check_lines_only(options: dict[str, bool], what: str) -> None:
+    """Reject options, of which each was given or not, that are for lines only."""
+    for option, is_given in options.items():
+        if is_given:
+            raise ConfigError(f"{option} is for lines of text, not for {what}; leave it out")
+
+
 def _translate_document(
     source: Path,
     suffix: str,
@@ -407,9 +482,7 @@ def _translate_document(
 
     `suffix` is that of its format. `lines_only` are the options that apply to lines only, and whether they were given.
     """
-    for option, is_given in lines_only.items():
-        if is_given:
-            raise ConfigError(f"{option} is for lines of text, not for the document {source.name}; leave it out")
+    _check_lines_only(lines_only, f"the document {source.name}")
     _check_document_output(source, suffix, output, force=force)
     from dragoman.api.files.document_translation import document_notes, read_bytes, translate_parsed
     from dragoman.cli.screens.progress import ProgressDisplay

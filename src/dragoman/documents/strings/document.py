@@ -20,6 +20,7 @@ from dragoman.documents.strings.plurals import (
 )
 from dragoman.documents.strings.scan import BETWEEN_FORMS, ScanInput, StringFormat, StringUnit
 from dragoman.documents.text.text_file import TextEdits, decode_file
+from dragoman.errors import DataError
 from dragoman.markup.placeholders.icu_message import has_icu_choice, parse_icu, with_plural_forms
 from dragoman.markup.protected_spans import count_placeholders, find_placeholders
 from dragoman.markup.tagged_text import TaggedText
@@ -52,6 +53,10 @@ class _Target:
     category: str = ""
     done: str | None = None
     is_left: bool = False
+
+    @property
+    def name(self) -> str:
+        return _member_key(self.unit, self.category)
 
 
 @dataclass
@@ -146,8 +151,38 @@ class StringsDocument:
         self._language = language
         self._prepare(self._later_limits())
 
+    @property
+    def text(self) -> str:
+        """The text of the file."""
+        return self._file.text
+
+    def encoded(self, text: str) -> bytes:
+        """Encode another text as the content of this file."""
+        return self._file.encoded(text)
+
+    def members(self) -> dict[str, StringUnit]:
+        """Return the strings of the file by key; a name that may be that of a plural form has its category in brackets.
+
+        Raise `DataError` if a key occurs twice.
+        """
+        found: dict[str, StringUnit] = {}
+        for unit in self._scan.units:
+            if found.setdefault(key := _member_key(unit), unit) is not unit:
+                raise DataError(f"{self.name} must have every key once, got {key[:80]} twice; remove one")
+        return found
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The text that each string of the target is made from, by the keys of `members`."""
+        return {each.name: each.unit.text for each in self._targets}
+
+    @property
+    def left(self) -> set[str]:
+        """Keys of the strings that the last `write` left in the source language."""
+        return {each.name for each in self._targets if each.is_left}
+
     def reuse(self, translations: Mapping[str, str]) -> None:
-        """Take translations by key: their segments are left out, and `write` writes these texts."""
+        """Take translations by the keys of `members`: these are not segments, and `write` writes these texts."""
         self._kept = translations
         self._prepare(self._later_limits())
 
@@ -189,9 +224,8 @@ class StringsDocument:
                 yield from self._forms(group, unit.form.group, is_ordinal=unit.form.is_ordinal)
 
     def _target(self, unit: StringUnit, key: str, pieces: list[str | Piece], category: str = "") -> _Target:
-        if key in self._kept:
-            return _Target(unit, key, [self._kept[key]], category)
-        return _Target(unit, key, pieces, category)
+        kept = self._kept.get(_member_key(unit, category))
+        return _Target(unit, key, pieces if kept is None else [kept], category)
 
     def _forms(self, group: _Group, key: str, *, is_ordinal: bool) -> Iterator[_Target]:
         """Yield a string for each category of the target language; those of the file if the language is unknown."""
@@ -359,6 +393,10 @@ def _with_whole_characters(unit: StringUnit) -> StringUnit:
 
 def _key(unit: StringUnit) -> str:
     return unit.key if unit.form is None else f"{unit.form.group}[{unit.form.category}]"
+
+
+def _member_key(unit: StringUnit, category: str = "") -> str:
+    return unit.key if unit.form is None else f"{unit.form.group}[{category or unit.form.category}]"
 
 
 def is_broken(old: TaggedText, new: TaggedText, *, braces: bool = False) -> bool:

@@ -102,11 +102,12 @@ def _scan_texts(source: ScanInput) -> StringScan:
     objects = [each for each in content.values() if isinstance(each, dict)]
     if objects and len(objects) == len(content) and all(map(_is_chrome, objects)):
         return StringScan(list(_units(source, lambda path: path[:1] if path[1:] == ("message",) else ())))
-    _check_kind(source, content)
+    if not source.limits.is_target:
+        _check_kind(source, content)
     found = StringScan(list(_units(source, lambda path: () if any(map(_NOTE.match, path[:1])) else path)))
     prose = sum(bool(" " in each.text.strip() or _WORD.fullmatch(each.text.strip())) for each in found.units)
     technical = sum(bool(each.text and _LOOKS_TECHNICAL.fullmatch(each.text)) for each in found.units) - prose
-    if not prose or technical > 2 * prose:
+    if not source.limits.is_target and (not prose or technical > 2 * prose):
         raise DataError(f"{source.name} has values that look like codes, not like texts of a program; {_FIX}")
     return found
 

@@ -239,7 +239,7 @@ _DICT_TEXTS = ("NSStringLocalizedFormatKey",)
 def _reader(form: StringFormat) -> Callable[[str, bytes, DocumentLimits], Document]:
     def read(name: str, data: bytes, limits: DocumentLimits) -> Document:
         document = StringsDocument(name, data, limits, form)
-        if not document.strings:
+        if not document.strings and not limits.is_target:
             raise DataError(f"{name} has no texts to translate; check the file")
         return document
 

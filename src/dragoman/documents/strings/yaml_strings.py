@@ -109,11 +109,12 @@ class _Scanner:
         column = indent
         while _DASH.match(self._text, self._at):
             level = column + 0.5
-            while self._stack and self._stack[-1][0] > level:
-                self._stack.pop()
+            above = self._leave(level)
             if self._stack and self._stack[-1][0] == level:
                 last = self._stack.pop()
                 self._push(level, int(last[1]) + 1)
+            elif above:
+                raise self._fault("an item with the indent of the others")
             else:
                 self._push(level, 0)
             self._at += 1
@@ -130,8 +131,11 @@ class _Scanner:
         found = self._key()
         if found is None:
             raise self._fault("a name and a text")
-        while self._stack and self._stack[-1][0] >= column:
+        above = self._leave(column)
+        if self._stack and self._stack[-1][0] == column:
             self._stack.pop()
+        elif above:
+            raise self._fault("a name with the indent of the others")
         start = self._at
         quoted = found.groupdict().get("quoted")
         name = _scalar(quoted) if quoted else found["plain"]
@@ -149,6 +153,13 @@ class _Scanner:
 
     def _key(self) -> re.Match[str] | None:
         return _KEY.match(self._text, self._at) or _LOOSE_KEY.match(self._text, self._at)
+
+    def _leave(self, level: float) -> bool:
+        """Leave the levels above one; return whether there were any."""
+        count = len(self._stack)
+        while self._stack and self._stack[-1][0] > level:
+            self._stack.pop()
+        return len(self._stack) < count
 
     def _push(self, level: float, name: str | int) -> None:
         self._stack.append((level, name, self._at))
