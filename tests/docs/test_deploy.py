@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ import yaml
 from dragoman.cli.main import load_command
 from dragoman.server.metrics import ServerMetrics
 from dragoman.server.settings import Limits, ServerSettings
+from tests.server.bundles import tiny_bundle
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 METRIC = re.compile(r"\b(?:dragoman|process)_[a-z_]+\b")
@@ -279,3 +281,45 @@ def test_the_network_policy_selects_pods_of_the_ray_job():
         each["podSelector"]["matchLabels"] for each in policy["spec"]["ingress"][0]["from"] if "podSelector" in each
     ]
     assert {"ray.io/originated-from-cr-name": job["metadata"]["name"]} in names
+
+
+@pytest.mark.slow
+def test_the_workflow_and_the_hooks_for_strings_run(tmp_path: Path):
+    (workflow,) = documents(DEPLOY / "strings/github-workflow.yml")
+    (config,) = documents(DEPLOY / "strings/pre-commit-config.yaml")
+    hooks = {each["id"]: each["entry"] for each in config["repos"][0]["hooks"]}
+    scripts = {each["name"]: each["run"] for job in workflow["jobs"].values() for each in job["steps"] if "run" in each}
+    for script in (scripts["model"], scripts["check"], scripts["update"], *hooks.values()):
+        check_options(shlex.split(script)[1:])
+    project, programs = tmp_path / "project", tmp_path / "bin"
+    (project / "locales").mkdir(parents=True)
+    programs.mkdir()
+    (programs / "dragoman").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dragoman "$@"\n', encoding="utf-8")
+    (programs / "dragoman").chmod(0o755)
+    (project / "locales/en.json").write_text('{"a": "A house"}', encoding="utf-8")
+    settings = {
+        **workflow["env"],
+        "MODEL": str(tiny_bundle(tmp_path / "en-pt", "en", "pt")),
+        "PATH": f"{programs}:{os.environ['PATH']}",
+    }
+
+    def run(script: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, **settings}
+        return subprocess.run(
+            ["bash", "-e", "-c", script], env=environment, cwd=project, check=False, capture_output=True, text=True
+        )
+
+    begin = "git init -q --bare ../remote && git init -q && git remote add origin ../remote"
+    assert run(begin).returncode == 0
+    assert run(scripts["check"]).returncode == 1
+    assert run(scripts["update"]).returncode == 0
+    assert run(hooks["strings-check"]).returncode == 0
+    pushed = run(scripts["push"])
+    assert pushed.returncode == 0, pushed.stderr
+    assert "up to date" in run(scripts["push"]).stdout
+    (branch,) = run("git -C ../remote branch --list 'strings-*'").stdout.split()
+    files = run(f"git -C ../remote ls-tree -r --name-only {branch}").stdout.split()
+    assert files == ["locales/dragoman.lock", "locales/en.json", "locales/pt.json"]
+    (project / "locales/en.json").write_text('{"a": "A house", "b": "A garden"}', encoding="utf-8")
+    stopped = run(hooks["strings-check"])
+    assert (stopped.returncode, stopped.stdout) == (1, "missing locales/pt.json: b\n")

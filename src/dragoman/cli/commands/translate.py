@@ -15,14 +15,14 @@ import typer
 from dragoman.cli.console import EXIT_STOPPED, echo, print_next, print_warning, report_errors, write_bytes
 from dragoman.cli.options.arguments import MODEL_OR_EXAMPLE, Ensemble, On, Resume, Workers, flag
 from dragoman.cli.options.derive import settings_options
-from dragoman.cli.options.models import named_or_example, open_for_text
+from dragoman.cli.options.models import model_directions, named_or_example, open_for_text
 from dragoman.cli.options.outputs import Force
 from dragoman.cli.screens.flagged_texts import FailOn, fail_on_document, fail_on_lines, parse_fail_on
-from dragoman.cli.screens.string_updates import check_strings, update_strings
+from dragoman.cli.screens.string_updates import Check, More, Update, run_on_strings
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
-from dragoman.documents.formats import MAX_BYTES, check_output_suffix, document_formats, find_format, is_document
-from dragoman.errors import ConfigError, DataError, DragomanError
+from dragoman.documents.formats import MAX_BYTES, check_output_suffix, document_formats, find_format
+from dragoman.errors import ConfigError, DataError
 from dragoman.reporting.number_format import format_count
 
 if TYPE_CHECKING:
@@ -90,26 +90,6 @@ Again = Annotated[
         _DOCUMENTS,
     ),
 ]
-Update = Annotated[
-    bool,
-    flag(
-        "--update",
-        "Files of strings: translate only what is new or changed, by a lock file; texts of people stay.",
-        _DOCUMENTS,
-    ),
-]
-Check = Annotated[
-    bool,
-    flag(
-        "--check",
-        "List strings whose translation is missing or stale, and exit with 1 if there are any; needs no model.",
-        _DOCUMENTS,
-    ),
-]
-More = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[MORE]...", help="More inputs, with --update or --check.", show_default=False),
-]
 
 
 @settings_options(search=SearchSettings, engine=EngineSettings)
@@ -145,22 +125,14 @@ def translate(  # noqa: PLR0913 -- one parameter per option
     has_nbest = "nbest" in search.model_fields_set
     lines_only = {"--resume": resume, "--nbest": has_nbest, "--alignments": alignments, "--flags": flags}
     lines_only |= {"--json": json, "--on": on is not None, "--workers": workers is not None}
-    output = None if output == _STDOUT else output
     if update or check:
         with report_errors("run the same command to continue"):
             _check_lines_only(lines_only | {"--as": as_ is not None, "--split": split}, "files of strings")
-            inputs = [input_, *(more or [])]
-            if check:
-                named = [str(model)] if model is not None and model.is_file() and is_document(model.suffix) else []
-                check_strings([*named, *(each for each in inputs if each != "-")], output, engine.target_language or "")
-                return
-            bundle = named_or_example(model)
-            open_for = partial(_open_for_language, bundle, ensemble, search, glossary, engine)
-            kinds = parse_fail_on(fail_on, is_document=True)
-            targets = partial(_target_languages, bundle, engine, open_for)
-            update_strings(inputs, output, targets, open_for, again=again, force=force, kinds=kinds)
-            return
-    bundle = named_or_example(model)
+            open_for = None if check else partial(open_for_text, ensemble=ensemble, search=search, glossary=glossary)
+            kinds, inputs = parse_fail_on(fail_on, is_document=True), [input_, *(more or [])]
+            run_on_strings(model, inputs, output, engine, open_for, again=again, force=force, kinds=kinds)
+        return
+    bundle, output = named_or_example(model), None if output == _STDOUT else output
     hint = "run the same command with --resume to continue" if output else "with -o a translation can be resumed"
     with report_errors(hint):
         from dragoman.api.files.text_files import parse_format
@@ -168,9 +140,8 @@ def translate(  # noqa: PLR0913 -- one parameter per option
         if more:
             raise ConfigError(f"without --update and --check there is one input, got {input_} and {more[0]}; name one")
         read_as = parse_format(as_, input_)
-        if again and not (read_as.suffix and find_format(read_as.suffix).is_bilingual):
-            suffixes = ", ".join(suffix for suffix, form in document_formats().items() if form.is_bilingual)
-            raise ConfigError(f"--again is for files with translations ({suffixes}), not for {input_}; leave it out")
+        if again:
+            _check_bilingual(read_as.suffix, input_)
         is_read_whole = bool(read_as.suffix) and not Path(input_).is_dir()
         kinds = parse_fail_on(fail_on, is_document=is_read_whole)
         if is_read_whole:
@@ -202,28 +173,6 @@ def translate(  # noqa: PLR0913 -- one parameter per option
             _translate_folder(open_work, Path(input_), output, kinds, resume=resume, force=force, as_text=as_text)
         else:
             _translate_lines(open_work, input_, output, kinds, resume=resume, force=force)
-
-
-def _open_for_language(
-    bundle: Path,
-    ensemble: list[Path] | None,
-    search: SearchSettings,
-    glossary: Path | None,
-    engine: EngineSettings,
-    language: str,
-) -> TextTranslator:
-    """Open the model for a target language; empty for the only one."""
-    if language and len(_directions(bundle)) > 1:
-        engine = engine.model_copy(update={"target_language": language})
-    return open_for_text(bundle, ensemble, engine, search, glossary=glossary)
-
-
-def _target_languages(bundle: Path, engine: EngineSettings, open_: Callable[[str], TextTranslator]) -> list[str]:
-    """Return the languages that a model translates to, from the source language if one is named."""
-    if engine.target_language:
-        return [engine.target_language]
-    directions = [each for each in _directions(bundle) if engine.source_language in (None, each[0])]
-    return [*dict.fromkeys(target for _, target in directions)] or [open_("").languages[1]]
 
 
 def _translate_lines(
@@ -338,20 +287,8 @@ def _check_no_table(path: str, bundle: Path, language: str | None) -> None:
 
 def _source_language(bundle: Path) -> str:
     """Return the source language of a model; empty if it has several directions, or cannot be opened."""
-    directions = _directions(bundle)
+    directions = model_directions(bundle)
     return directions[0][0] if len(directions) == 1 else ""
-
-
-def _directions(bundle: Path) -> list[tuple[str, str]]:
-    """Return the directions of a model; none if it cannot be opened."""
-    from dragoman.bundle import Bundle
-    from dragoman.bundle.locate import find_bundle
-
-    try:
-        data = Bundle.open(find_bundle(bundle).path).config.data
-    except DragomanError:  # reported when it is opened to translate
-        return []
-    return [] if data is None else [*data.all_directions()]
 
 
 def _is_needed(source: LineReader, output: Path | None, *, resume: bool, force: bool) -> bool:
@@ -458,6 +395,12 @@ def _paragraph_note(work: LineWork) -> str:
         f"{format_count(lines, 'line')} {have} more than {MAX_LINE_SENTENCES} sentences and {were} not split: parts "
         "may be missing; --split translates sentence by sentence"
     )
+
+
+def _check_bilingual(suffix: str, path: str) -> None:
+    if not (suffix and find_format(suffix).is_bilingual):
+        suffixes = ", ".join(suffix for suffix, form in document_formats().items() if form.is_bilingual)
+        raise ConfigError(f"--again is for files with translations ({suffixes}), not for {path}; leave it out")
 
 
 def _check_lines_only(options: dict[str, bool], what: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.cli.console import echo
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DragomanError
 
 if TYPE_CHECKING:
     from dragoman.api.files.parallel_lines import LinePairs
@@ -42,6 +42,18 @@ def named_or_example(bundle: Path | None) -> Path:
         "note    a small example model of everyday sentences (en→de); get a real one with dragoman get en-de", err=True
     )
     return EXAMPLE
+
+
+def model_directions(bundle: Path) -> list[tuple[str, str]]:
+    """Return the directions of a model; none if it cannot be opened."""
+    from dragoman.bundle import Bundle
+    from dragoman.bundle.locate import find_bundle
+
+    try:
+        data = Bundle.open(find_bundle(bundle).path).config.data
+    except DragomanError:  # reported when it is opened to translate
+        return []
+    return [] if data is None else [*data.all_directions()]
 
 
 def locate_run(path: Path) -> Path:

@@ -6,25 +6,78 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from dragoman.cli.console import echo
+from dragoman.cli.options.arguments import flag
+from dragoman.cli.options.models import model_directions, named_or_example
 from dragoman.cli.screens.flagged_texts import fail_on_document
-from dragoman.documents.formats import check_output_suffix
+from dragoman.documents.formats import check_output_suffix, is_document
 from dragoman.errors import ConfigError, DataError
 from dragoman.reporting.number_format import format_count
 
 if TYPE_CHECKING:
     from dragoman.api.files.string_update import StringUpdate, UpdateOutcome
     from dragoman.api.translation.text_translator import TextTranslator
+    from dragoman.config.engine import EngineSettings
 
+Update = Annotated[
+    bool,
+    flag(
+        "--update",
+        "Files of strings: translate only what is new or changed, by a lock file; texts of people stay.",
+        "Documents",
+    ),
+]
+Check = Annotated[
+    bool,
+    flag(
+        "--check",
+        "List strings whose translation is missing or stale, and exit with 1 if there are any; needs no model.",
+        "Documents",
+    ),
+]
+More = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[MORE]...", help="More inputs, with --update or --check.", show_default=False),
+]
 _TARGET = "{target}"
 _MAX_SHOWN = 20  # strings of a file
 
 
-def output_paths(inputs: Sequence[str], output: Path | None) -> dict[Path, Path]:
+def run_on_strings(
+    model: Path | None,
+    inputs: Sequence[str],
+    output: Path | None,
+    engine: EngineSettings,
+    open_for: Callable[..., TextTranslator] | None,
+    *,
+    again: bool,
+    force: bool,
+    kinds: frozenset[str],
+) -> None:
+    """Update translations of files of strings; `open_for` opens a bundle. Without it, only compare them."""
+    if open_for is None:
+        _check(model, inputs, output, engine.target_language or "")
+        return
+    bundle = named_or_example(model)
+    directions = model_directions(bundle)
+
+    @cache
+    def open_once(code: str) -> TextTranslator:
+        is_one = not code or len(directions) < 2
+        return open_for(bundle, engine=engine if is_one else engine.model_copy(update={"target_language": code}))
+
+    targets = [target for source, target in directions if engine.source_language in (None, source)]
+    codes = [engine.target_language] if engine.target_language else [*dict.fromkeys(targets)]
+    _update(inputs, output, codes, open_once, again=again, force=force, kinds=kinds)
+
+
+def _output_paths(inputs: Sequence[str], output: Path | None) -> dict[Path, Path]:
     """Return the output of each input; ``{name}`` stands for the name of the input without its suffix."""
-    if output is None:
+    if output is None or str(output) == "-":
         raise ConfigError("--update and --check need the translated file; name it with -o")
     paths = {Path(name): Path(str(output).replace("{name}", Path(name).stem)) for name in inputs}
     if len({*paths.values()}) < len(inputs):
@@ -36,12 +89,17 @@ def output_paths(inputs: Sequence[str], output: Path | None) -> dict[Path, Path]
     return paths
 
 
-def check_strings(inputs: Sequence[str], output: Path | None, language: str) -> None:
-    """Print what is missing, changed or stale; raise `DataError` if anything is. Nothing is written or loaded."""
+def _check(model: Path | None, inputs: Sequence[str], output: Path | None, language: str) -> None:
+    """Print what is missing, changed or stale; raise `DataError` if anything is. Nothing is written or loaded.
+
+    A model is not needed: the first argument may be an input as well.
+    """
     from dragoman.api.files.string_update import UNUSED, StringUpdate, update_summary
 
+    is_input = model is not None and model.is_file() and is_document(model.suffix.lower())
+    inputs = [*([str(model)] if is_input else []), *(each for each in inputs if each != "-")]
     behind = 0
-    for source, pattern in output_paths(inputs, output).items():
+    for source, pattern in _output_paths(inputs, output).items():
         for path, code in _existing(source, pattern, language):
             outcome = StringUpdate(source, path, code).check()
             for key, state in outcome.found.items():
@@ -73,37 +131,36 @@ def _existing(source: Path, pattern: Path, language: str) -> Iterator[tuple[Path
         raise DataError(f"{pattern} must match at least one file, got none; translate with --update first")
 
 
-def update_strings(
+def _update(
     inputs: Sequence[str],
     output: Path | None,
-    languages: Callable[[], Sequence[str]],
+    codes: Sequence[str],
     open_: Callable[[str], TextTranslator],
     *,
     again: bool,
     force: bool,
     kinds: frozenset[str],
 ) -> None:
-    """Translate new and changed strings; `open_` loads the model for a target language when it is needed."""
+    """Translate new and changed strings to each language; the model is opened if it is needed."""
     from dragoman.api.files.string_update import StringUpdate
 
-    open_once = cache(open_)
     paths = [
         (source, Path(str(pattern).replace(_TARGET, code)), code)
-        for source, pattern in output_paths(inputs, output).items()
-        for code in (languages() if _TARGET in str(pattern) else [""])
+        for source, pattern in _output_paths(inputs, output).items()
+        for code in ((codes or [open_("").languages[1]]) if _TARGET in str(pattern) else [""])
     ]
     outcomes = []
     for source, path, code in paths:
         if path.exists() and path.samefile(source) and code:
             continue  # the language of the source is one that the model writes
         update = StringUpdate(source, path, code)
-        outcomes.append((path, _update(update, partial(open_once, code), again=again, force=force, kinds=kinds)))
+        outcomes.append((path, _update_file(update, partial(open_, code), again=again, force=force, kinds=kinds)))
     for path, outcome in outcomes:
         if outcome.result is not None:
             fail_on_document(outcome.result, path.name, kinds)
 
 
-def _update(
+def _update_file(
     update: StringUpdate, open_: Callable[[], TextTranslator], *, again: bool, force: bool, kinds: frozenset[str]
 ) -> UpdateOutcome:
     from dragoman.api.files.string_update import STALE, update_summary

@@ -110,7 +110,15 @@ class _Merger:
             assert skipped is not None
             assert last is not None
             at, start, end = rest.end(), skipped.end(), last.end()
-        self._edits.replace(at, at, self._new[start:end])
+        old, new = _indent(self._old, self._old_units[before]), _indent(self._new, self._new_units[before])
+        first = "\n" if at == rest.end() else ""
+        added = re.sub(rf"(?<=\n){new}(?=[^\r\n])", old, first + self._new[start:end]) if old != new else ""
+        self._edits.replace(at, at, added[len(first) :] or self._new[start:end])
+
+
+def _indent(text: str, unit: StringUnit) -> str:
+    line = text[text.rfind("\n", 0, unit.start) + 1 : unit.start]
+    return line[: len(line) - len(line.lstrip())]
 
 
 def _with_comments(old: str, new: str) -> str:

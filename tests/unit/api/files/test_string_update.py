@@ -372,13 +372,21 @@ def test_files_that_cannot_be_updated(make: Callable[..., Project], tmp_path: Pa
         project.run()
 
 
-def test_a_file_that_differs_too_much(make: Callable[..., Project]):
+def test_an_indent_of_the_file_is_that_of_new_strings(make: Callable[..., Project]):
     project = make("en.yaml", "de.yaml", "en:\n  a: One\n  b: Two\n")
-    project.output.write_text("de:\n    a: ONE\n    b: TWO\n", encoding="utf-8")
-    project.write("en:\n  a: One\n  b: Two\n  c: Three\n")
+    project.output.write_text("de:\n    a: ONE # so\n    b: TWO\n", encoding="utf-8")
+    project.write("en:\n  a: One\n  a2: New\n  b: Two\n  c: Three\n  d: Four\n")
+    project.run()
+    assert project.text == "de:\n    a: ONE # so\n    a2: NEW\n    b: TWO\n    c: THREE\n    d: FOUR\n"
+
+
+def test_a_file_that_differs_too_much(make: Callable[..., Project]):
+    project = make("en.yaml", "de.yaml", "en:\n  m:\n    a: One\n")
+    project.output.write_text("de:\n      m:\n          a: ONE\n", encoding="utf-8")
+    project.write("en:\n  m:\n    a: One\n  n:\n    c: Three\n")
     before = project.text, project.lock.read_text(encoding="utf-8")
     with pytest.raises(DataError, match="differs too much"):
         project.run()
     assert (project.text, project.lock.read_text(encoding="utf-8")) == before
     project.run(force=True)
-    assert project.text == "de:\n  a: ONE\n  b: TWO\n  c: THREE\n"
+    assert project.text == "de:\n  m:\n    a: ONE\n  n:\n    c: THREE\n"

@@ -551,3 +551,11 @@ def test_what_only_looks_like_plural_forms_or_space_stays(name: str, source: str
 def test_a_line_of_fluent_does_not_start_as_an_attribute():
     document = read_document("a.ftl", b"a =\n    b c\n")
     assert document.write([TaggedText(".b c")], language="de") == b'a =\n    {"."}b c\n'
+
+
+@pytest.mark.parametrize("text", ["de:\n    a: One\n  b: Two\n", "de:\n  a:\n    - One\n   - Two\n"])
+def test_irregular_indents_of_yaml_are_refused(text: str):
+    with pytest.raises(yaml.YAMLError):
+        yaml.safe_load(text)
+    with pytest.raises(DataError, match="with the indent of the others"):
+        read_document("de.yaml", text.encode())
