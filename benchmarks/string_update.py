@@ -88,7 +88,7 @@ def main() -> None:
                 f'"{key}": {json.dumps(new, ensure_ascii=False)}',
             )
         output.write_text(text, encoding="utf-8")
-        changed = {place * 10: more[NEW + place] for place in range(2, CHANGED + 2)} | {
+        changed = {place * 10 + 20: more[NEW + place] for place in range(CHANGED)} | {
             0: f"{first[0]}!",
             1: f"{first[1]}!",
         }

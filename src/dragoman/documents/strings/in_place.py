@@ -45,7 +45,8 @@ class _Merger:
                 others = [*self._old_units]
             kept = [place for place, key in enumerate(others) if key not in self._unused]
             gone = others[kept[-1] + 1 :] if kept else others
-            start = self._old_units[others[kept[-1]] if kept else before].end if kept or before else 0
+            last = others[kept[-1]] if kept else before
+            start = self._old_units[last].end if last else 0
             if new and before and self._are_siblings(before, new):
                 self._insert(before, new)
             elif (new or gone) and (is_end or following[before] == after) and (before or not kept):
@@ -128,7 +129,7 @@ def _with_comments(old: str, new: str) -> str:
         return ""
     merged = [lines[0][0]]
     bare = [["".join(line.split()) for line in each[1:]] for each in lines]
-    for kind, first, last, begin, end in SequenceMatcher(None, *bare, autojunk=False).get_opcodes():
+    for kind, first, last, begin, end in SequenceMatcher(None, bare[0], bare[1], autojunk=False).get_opcodes():
         own = lines[0][first + 1 : last + 1]
         if kind == "equal":
             merged += own

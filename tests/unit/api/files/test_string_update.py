@@ -390,3 +390,32 @@ def test_a_file_that_differs_too_much(make: Callable[..., Project]):
     assert (project.text, project.lock.read_text(encoding="utf-8")) == before
     project.run(force=True)
     assert project.text == "de:\n  m:\n    a: ONE\n  n:\n    c: THREE\n"
+
+
+def test_of_1000_strings_the_40_new_and_changed_ones_are_sent(make: Callable[..., Project]):
+    names = [f"s{number // 50}.k{number}" for number in range(1_000)]
+
+    def nested(texts: dict[str, str]) -> dict[str, dict[str, str]]:
+        return {
+            section: {key: text for key, text in texts.items() if key.startswith(f"{section}.")} for section in sections
+        }
+
+    sections = dict.fromkeys(name.partition(".")[0] for name in names)
+    texts = {name: f"Text of {name}" for name in names}
+    project = make(content=nested(texts))
+    assert len(project.sent) == 1_000
+    before = project.value
+    second = {}
+    for number, (name, text) in enumerate(texts.items()):
+        second[name] = f"Other {text}" if number % 50 == 0 else text
+        if number % 50 == 13:
+            second[f"{name}new"] = f"New {text}"
+    project.write(nested(second))
+    assert len(project.run()) == 40
+    assert all(text.startswith(("Other", "New")) for text in project.sent)
+    after = project.value
+    assert [[*after[section]] for section in sections] == [[*nested(second)[section]] for section in sections]
+    same = [
+        (section, key) for section in before for key in before[section] if after[section][key] == before[section][key]
+    ]
+    assert len(same) == 980
