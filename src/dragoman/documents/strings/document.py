@@ -168,7 +168,7 @@ class StringsDocument:
         found: dict[str, StringUnit] = {}
         for unit in self._scan.units:
             if found.setdefault(key := _member_key(unit), unit) is not unit:
-                raise DataError(f"{self.name} must have every key once, got {key[:80]} twice; remove one")
+                raise DataError(f"{self.name} must have every key once, got {key[:80]} twice; rename one")
         return found
 
     @property
