@@ -5,8 +5,8 @@
 Of the lines a JSON file of strings is made, in sections of 50, and translated. Then 20 strings are changed, 20 new ones
 are added, and 5 translations are edited as a person would, 2 of them of changed strings. Measured are the first run, a
 run without any change, the update, a check and the files: texts that the engine received, seconds, and whether each
-string that must stay has stayed. The model is opened in each run that needs it. Other work of the machine is not excluded
-from the seconds.
+string that must stay has stayed. The model is opened in each run that needs it. Other work of the machine is not
+excluded from the seconds.
 """
 
 from __future__ import annotations

@@ -88,8 +88,8 @@ class UpdateLock:
             self._pending = _Entry.parse(self._others.pop(self._name, _Entry().as_json()))
         except (AttributeError, KeyError, TypeError, ValueError):
             raise DataError(
-                f"{self.path} must be a lock file of version {_VERSION}, got another content; restore it from git, or "
-                "rename it: all translations then count as those of people"
+                f"{self.path} is no lock file of version {_VERSION}; restore it from git, or rename it: all translations "
+                "then count as those of people"
             ) from None
 
     @property
@@ -246,7 +246,7 @@ class StringUpdate:
                 return data
         raise DataError(
             f"{self.output} differs too much from {self._source.name} for new strings to be added in place; add them "
-            "with empty texts, or write the file anew with --force, without its own comments and strings"
+            "with empty texts, or write all of it again with --force, without its own comments and strings"
         )
 
     def _is_own(self, key: str) -> bool:

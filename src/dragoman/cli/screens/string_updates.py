@@ -128,7 +128,7 @@ def _existing(source: Path, pattern: Path, language: str) -> Iterator[tuple[Path
             found += 1
             yield path, ""
     if not found:
-        raise DataError(f"{pattern} must match at least one file, got none; translate with --update first")
+        raise DataError(f"{pattern} matches no file; translate with --update first")
 
 
 def _update(

@@ -54,7 +54,7 @@ def test_update_and_check(bundle: Path):
         (("-o", "app.json", "--update"), 2, "app.json is the input"),
         (("-o", "pt.json", "--update", "--json"), 2, "--json is for lines of text, not for files of strings"),
         (("help.json", "-o", "pt.json"), 2, "without --update and --check there is one input"),
-        (("-o", "locales/{target}.json", "--check"), 1, "must match at least one file, got none"),
+        (("-o", "locales/{target}.json", "--check"), 1, "locales/{target}.json matches no file"),
     ],
 )
 def test_what_does_not_fit_is_an_error(arguments: tuple[str, ...], code: int, fault: str, project: Path):
