@@ -88,8 +88,8 @@ class UpdateLock:
             self._pending = _Entry.parse(self._others.pop(self._name, _Entry().as_json()))
         except (AttributeError, KeyError, TypeError, ValueError):
             raise DataError(
-                f"{self.path} is no lock file of version {_VERSION}; restore it from git, or rename it: all translations "
-                "then count as those of people"
+                f"{self.path} is no lock file of version {_VERSION}; restore it from git, or rename it: all "
+                "translations then count as those of people"
             ) from None
 
     @property
