@@ -14,6 +14,7 @@ from dragoman.api.files import document_translation, string_update
 from dragoman.api.files.string_update import LOCK, MISSING, STALE, UNUSED, StringUpdate, UpdateOutcome
 from dragoman.api.translation.markup import TranslatedMarkup
 from dragoman.errors import ConfigError, DataError
+from dragoman.files import write_json
 from dragoman.markup.tagged_text import TaggedText
 from tests.unit.documents.uppercase_translation import uppercased
 
@@ -43,7 +44,7 @@ class Project:
         self.opened += 1
         return SimpleNamespace(languages=("en", "de"))
 
-    def run(self, **options: bool) -> list[str]:
+    def run(self, **options: Any) -> list[str]:
         """Update, and return the texts that were sent."""
         self.sent.clear()
         self.outcome: UpdateOutcome = StringUpdate(self.source, self.output).update(self._open, **options)
@@ -301,7 +302,7 @@ def test_a_kill_at_any_write(steps: int, make: Callable[..., Project], monkeypat
         return stopped
 
     with monkeypatch.context() as patched:
-        patched.setattr(string_update, "write_json", stopping(string_update.write_json))
+        patched.setattr(string_update, "write_json", stopping(write_json))
         patched.setattr(StringUpdate, "_write", stopping(StringUpdate._write))
         if steps < 3:
             with pytest.raises(KeyboardInterrupt):
