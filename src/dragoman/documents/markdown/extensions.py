@@ -28,6 +28,9 @@ JSX_NOTATION = re.compile(
 """Elements and expressions of MDX, kept unchanged unless they are plain inline HTML."""
 _PLAIN_HTML = re.compile(r"</?[a-z][\w-]*(?:\s[^<>{}]*)?>")
 _MODULE = re.compile(r"(?:import|export)\b")
+_BRACKET = re.compile(r"//.*|\"(?:[^\"\\]|\\.){0,500}+\"|'(?:[^'\\]|\\.){0,500}+'|`(?:[^`\\]|\\.){0,500}+`|[\[\](){}]")
+"""Brackets of JavaScript, and the strings and comments of a line, which may have others."""
+_MAX_MODULE = 300  # lines to its end
 _MAX_ELEMENT = 4000  # characters
 _ELEMENT = re.compile(r"[ \t>]*(?:</?[A-Za-z>]|\{)")
 _FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?(`{3,}|~{3,})")
@@ -77,11 +80,13 @@ def _jsx(state: StateInline, silent: bool) -> bool:
 def hide_jsx(lines: Sequence[str]) -> Iterator[str]:
     """Yield the lines of an MDX file without modules, and without elements and expressions on lines of their own."""
     fence = ""
-    is_module = False
+    end = 0  # line after a module
     pending = ""  # an element or expression that does not end on its line
-    for line in lines:
+    for number, line in enumerate(lines):
         mark = _FENCE.match(line)
-        is_module = bool(line.strip()) and (is_module or (not fence and _MODULE.match(line) is not None))
+        if number >= end and not fence and _MODULE.match(line):
+            end = _module_end(lines, number)
+        is_module = number < end
         if mark and not pending and not is_module:
             fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
         if is_module:
@@ -94,6 +99,17 @@ def hide_jsx(lines: Sequence[str]) -> Iterator[str]:
             yield "" if is_open or not rest or "\n" in whole else line
         else:
             yield line
+
+
+def _module_end(lines: Sequence[str], start: int) -> int:
+    """Return the line at which a module ends: a blank one outside brackets, or the first if they are not closed."""
+    depth = first = 0
+    for number in range(start, len(lines)):
+        if not lines[number].strip() and (depth <= 0 or (first and number - start > _MAX_MODULE)):
+            return number if depth <= 0 else first
+        first = first or (0 if lines[number].strip() else number)
+        depth += sum((each in "([{") - (each in ")]}") for each in _BRACKET.findall(lines[number]))
+    return len(lines) if depth <= 0 else first or len(lines)
 
 
 def hide_notation(lines: Sequence[str]) -> Iterator[str]:

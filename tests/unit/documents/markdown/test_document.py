@@ -284,3 +284,9 @@ def test_code_of_mdx_stays_and_its_syntax_is_escaped():
     assert texts(document) == ["Some {x} text"]
     new = TaggedText("{x} a < b {c}", kept=((0, 3),))
     assert reworded("a.mdx", data, [new]) == data.replace(b"Some {x} text", b"{x} a \\< b \\{c\\}")
+
+
+def test_a_module_of_mdx_may_have_blank_lines():
+    code = 'import {\n  a,\n\n  b\n} from "c"\n\nexport const d = {\n\n  title: "Some {text",\n}\n\n'
+    assert translated("a.mdx", f"{code}A house\n".encode()).decode() == f"{code}A HOUSE\n"
+    assert translated("a.mdx", b"export (a\n\nA house\n") == b"export (a\n\nA HOUSE\n"
