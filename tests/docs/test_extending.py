@@ -132,7 +132,7 @@ def test_a_route_without_its_declaration_is_refused(tree: Path):
     finally:
         path.write_text(before, encoding="utf-8")
     assert done.returncode == 1
-    assert "every route must declare who may use it, got '/language/translate/v2'" in done.stderr
+    assert "every route must declare who may use it, got '/cloud/translate'" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -104,8 +104,8 @@ def test_help_imports_no_rich_and_pydantic_only_for_settings(arguments: list[str
         ("average run", "Missing option '--output' / '-o'; write --output DIR (Folder of the new bundle)"),
         ("score", "Missing argument 'MODEL'; write dragoman score [OPTIONS] MODEL SOURCE [TARGET] (Trained model"),
         (
-            "translate a b c",
-            "c is too much: the command is dragoman translate [OPTIONS] [MODEL] [INPUT]; quote",
+            "score a b c d",
+            "d is too much: the command is dragoman score [OPTIONS] MODEL SOURCE [TARGET]; quote",
         ),
         ("translate m --tm x.tmx", "--tm is no option of dragoman translate; see dragoman translate --help"),
         ("--verison", "--verison is no option of dragoman; did you mean --version?"),

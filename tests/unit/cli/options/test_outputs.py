@@ -25,6 +25,9 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
+FORCE = "Replace an existing output, with all changes that were made in it."
+
+
 def options(name: str) -> dict[str, object]:
     return {name: option for option in load_command(name).params for name in option.opts}
 
@@ -50,7 +53,7 @@ def test_force_has_one_meaning(name: str):
     for each in getattr(command, "commands", {name: command}).values():
         found = {name: option for option in each.params for name in option.opts}
         assert ("--force" in found) == (name in WRITING)
-        assert "--force" not in found or found["--force"].help == "Replace an existing output."
+        assert "--force" not in found or found["--force"].help == FORCE
 
 
 def lines(files: Path) -> list[tuple[str, ...]]:
