@@ -19,7 +19,6 @@ from dragoman.api.evaluation.system_arguments import System
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
 from dragoman.evaluation.results import LengthBin, MemberResult
-from dragoman.inspection.pages.attention_figure import import_matplotlib
 
 DIRECTION = "de-en"
 NAMES = {"plain": "no attention", "luong": "Luong, global", "transformer": "Transformer"}
@@ -40,9 +39,12 @@ def cell(bin_: LengthBin) -> str:
 
 
 def draw(members: dict[str, MemberResult]) -> None:
-    import_matplotlib().use("Agg")
-    plots = import_matplotlib("matplotlib.pyplot")
-    figure, axis = plots.subplots(figsize=(7, 3.8))
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axis = plt.subplots(figsize=(7, 3.8))
     for (name, member), colour in zip(members.items(), ("#7a7a7a", "#c0392b", "#2c3e8f"), strict=True):
         places = range(len(member.by_length))
         values = [each.scores[0].value for each in member.by_length]

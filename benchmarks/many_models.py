@@ -4,10 +4,10 @@
     python -m benchmarks.many_models MODEL --texts FILE --work DIR --python USER/bin/python
 
 MODEL is a folder of Firefox's student en→pt; FILE has English sentences, one per line. Every pair is a student of its
-own: a copy of MODEL with 0.1 % of its int8 numbers changed, imported for another target language, so that no two
-pairs share files or memory of weights, but all translate to Portuguese and take the same time. `dragoman serve
---check` made the exports before. USER is an environment as users have it, without torch. A server of 100 pairs has a
-memory limit of LIMIT; the others have the default, which all their pairs fit.
+own: MODEL, imported, and copies of its bundle with 0.1 % of the int8 numbers changed and another target language, so
+that no two pairs share files or memory of weights, but all translate to Portuguese and take the same time. `dragoman
+serve --check` made the exports before. USER is an environment as users have it, without torch. A server of 100 pairs
+has a memory limit of LIMIT; the others have the default, which all their pairs fit.
 
 Each request has one sentence. First each pair is asked once, in order: the *first request* of a pair includes
 loading, except for those loaded at the start. Then clients, each of which waits for its answer, send requests for
@@ -30,6 +30,8 @@ import functools
 import itertools
 import json
 import random
+import re
+import shutil
 import subprocess
 import sys
 import time
@@ -39,6 +41,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import load_file, save_file
 
 from benchmarks.footprint import size
 from benchmarks.multilingual_memory import process_tree, request_json
@@ -46,12 +49,15 @@ from benchmarks.peers.environments import default_folder, install, version
 from benchmarks.reporting import heading, parser, table, write
 from benchmarks.serving.peer_libretranslate import ENVIRONMENT, Peer, write_facts
 from benchmarks.serving.process import Server, dragoman_serve, end_on_sigterm, free_port
-from benchmarks.students.variants import write_student
+from benchmarks.students.variants import CHANGED
 from dragoman.bundle import Bundle, write_bundle
+from dragoman.bundle.bundle import WEIGHTS
+from dragoman.bundle.verified_folder import write_verified
 from dragoman.bundle.weight_shapes import weight_shapes
 from dragoman.config import load_config
 from dragoman.engines.ctranslate2.export import export_ctranslate2
 from dragoman.importing.import_model import import_model
+from dragoman.run_files import PROJECT
 from dragoman.text import BOS_ID, EOS_ID
 from testkit.http_load import Bodies, closed_loop, percentile
 from testkit.model_server import firefox_files
@@ -166,11 +172,13 @@ class Dragoman:
         self.environment = {"DRAGOMAN_CACHE": str(self.cache), "OMP_NUM_THREADS": str(threads)}
 
     def prepare(self, targets: Sequence[str]) -> None:
-        """Import a student for each pair that has none yet, and create the exports."""
+        """Write a student for each pair that has none yet, and create the exports."""
+        first = self.bundle(targets[0])
+        if not first.exists():
+            import_model(self.model, first, languages=("en", targets[0]))
         for number, target in enumerate(targets, 1):
             if not self.bundle(target).exists():
-                write_student(self.model, folder := self.work / "students" / target, number)
-                import_model(folder, self.bundle(target), languages=("en", target))
+                write_variant(Bundle.open(first), self.bundle(target), target, number)
         exports = self.cache / "exports"
         if exports.exists() and len(list(exports.iterdir())) >= len(targets):
             return
@@ -210,6 +218,20 @@ class Dragoman:
             return {**found, "disk": self.disk(targets)}
         finally:
             server.stop()
+
+
+def write_variant(bundle: Bundle, folder: Path, target: str, seed: int) -> None:
+    """Write a copy of a bundle for another target language with other int8 numbers."""
+    weights, draw = load_file(bundle.folder / WEIGHTS), np.random.default_rng(seed)
+    for name, array in weights.items():
+        if array.dtype == np.int8:
+            weights[name] = np.where((draw.random(array.shape) < CHANGED) & (array < 127), array + 1, array)
+    config = (bundle.folder / PROJECT).read_text(encoding="utf-8")
+    with write_verified(folder) as draft:
+        for name in bundle.manifest["files"]:
+            shutil.copyfile(bundle.folder / name, draft / name)
+        save_file(weights, draft / WEIGHTS)
+        (draft / PROJECT).write_text(re.sub("(?m)^target = .*", f'target = "{target}"', config), encoding="utf-8")
 
 
 class LibreTranslate(Peer):
@@ -343,10 +365,12 @@ def main() -> None:
     ours = Dragoman(given.python, given.model, given.work, given.threads)
     ours.prepare(targets)
     libre = functools.partial(LibreTranslate, given.model, ours.bundle(targets[0]), given.work)
-    programs: list[Dragoman | LibreTranslate] = [ours, libre(given.environments, given.threads)]
     if given.prepare:
         return
-    kept = {program.name: given.work / f"{program.name}.json" for program in programs}
+    programs: list[Dragoman | LibreTranslate] = [ours]
+    if given.only != ours.name:
+        programs.append(libre(given.environments, given.threads))
+    kept = {name: given.work / f"{name}.json" for name in (ours.name, LibreTranslate.name)}
     for program in programs:
         servers: list[dict[str, Any]] = []
         for count in given.counts if given.only in (None, program.name) else ():
@@ -377,7 +401,8 @@ def main() -> None:
     ]
     columns += ["p99 relative to one pair", "failed"]
     text += table(columns, [row for name, each in found.items() for row in load_rows(name, each)])
-    text += f"\n{version(ENVIRONMENT, given.environments)}.\n" + (f"\n{given.note}\n" if given.note else "")
+    text += f"\n{version(ENVIRONMENT, given.environments)}.\n" if given.only != ours.name else "\n"
+    text += f"\n{given.note}\n" if given.note else ""
     write("many-models", text, found)
 
 

@@ -5,20 +5,17 @@
 A file is read; without a change it must be written with the same bytes. Then each letter of its texts is replaced by
 another (ROT13): the file that is written must have exactly these texts when it is read again. With `--bundle` the first
 files of each format, up to 40,000 bytes of text, are translated, and a program or parser of that format must open
-the result: LibreOffice, EbookLib, nbformat, webvtt-py or pysubs2, and the reader of this project for others.
+the result: LibreOffice, EbookLib, nbformat, webvtt-py, pysubs2 or docutils, and the reader of this project for others.
 """
 
 from __future__ import annotations
 
 import codecs
-import subprocess
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
-from importlib import import_module
 from pathlib import Path
 
 from benchmarks.file_corpus import files_of
@@ -28,8 +25,24 @@ from dragoman.api.files.document_translation import translate_document
 from dragoman.documents.formats import FORMATS, read_document
 from dragoman.errors import DragomanError
 from dragoman.markup.tagged_text import TaggedText
+from testkit.document_programs import OPENERS
 
-SUFFIXES = ("xlsx", "ods", "odp", "epub", "ipynb", "mdx", "md", "srt", "vtt", "ass", "sdlxliff", "mqxliff")
+SUFFIXES = (
+    "xlsx",
+    "ods",
+    "odp",
+    "epub",
+    "ipynb",
+    "mdx",
+    "md",
+    "srt",
+    "vtt",
+    "ass",
+    "sdlxliff",
+    "mqxliff",
+    "rst",
+    "tex",
+)
 MAX_TEXT = 40_000  # characters of a file that is translated
 
 
@@ -63,33 +76,6 @@ def check(path: Path, suffix: str) -> tuple[str, int, float, float]:
     ]:
         return f"wrong: {len(before)} texts are {len(after)} others when written", len(before), size, seconds
     return "same", len(document.segments), size, seconds
-
-
-def office(path: Path) -> None:
-    """Convert a file with LibreOffice."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = ["soffice", f"-env:UserInstallation=file://{folder}/profile", "--headless", "--convert-to", "pdf"]
-        subprocess.run([*command, "--outdir", folder, str(path)], check=True, capture_output=True, timeout=300)
-        assert next(Path(folder).glob("*.pdf")).stat().st_size > 0
-
-
-def parsed(module: str, function: str, path: Path) -> None:
-    """Open a file with a function of a package."""
-    assert getattr(import_module(module), function)(str(path)) is not None
-
-
-def notebook(path: Path) -> None:
-    found = import_module("nbformat")
-    found.validate(found.read(str(path), as_version=4))
-
-
-OPENERS: dict[str, tuple[str, Callable[[Path], None]]] = {
-    **dict.fromkeys(("xlsx", "ods", "odp"), ("LibreOffice", office)),
-    "epub": ("EbookLib", partial(parsed, "ebooklib.epub", "read_epub")),
-    "ipynb": ("nbformat", notebook),
-    "vtt": ("webvtt-py", partial(parsed, "webvtt", "read")),
-    **dict.fromkeys(("ass", "srt"), ("pysubs2", partial(parsed, "pysubs2", "load"))),
-}
 
 
 @cache

@@ -33,6 +33,7 @@ LANGUAGES = ("de", "fr", "pt", "cs", "pl", "ar", "zh")
 PLACEHOLDER = re.compile(
     r"\{\{[^{}]+\}\}|%\d*\$?(?:ll?)?[sdu@]|%\{\w+\}|%\w+%|\{ ?\$?\w+ ?\}|(?<![\w:])%[1-9n]\b|\$\w+\$"
 )
+ICU, ARGUMENT = re.compile(r",\s*(?:plural|select|selectordinal)\s*,"), re.compile(r"(?<![\w=])\{\s*(\w+)\s*[,}]")
 FORM = re.compile(r"(.*)\[(zero|one|two|few|many|other)\]")
 
 
@@ -111,7 +112,10 @@ def translate(translator: Translator, path: Path, data: bytes, row: Row, count: 
     for key, text in again.strings.items():
         source = document.strings.get(key) or document.strings.get(FORM.sub(r"\1[other]", key), "")
         other = document.strings.get(FORM.sub(r"\1[other]", key), "")
-        wanted, found = (Counter(PLACEHOLDER.findall(each)) for each in (source, text))
+        if ICU.search(source):  # another language may have more branches
+            wanted, found = (Counter({*ARGUMENT.findall(each)}) for each in (source, text))
+        else:
+            wanted, found = (Counter(PLACEHOLDER.findall(each)) for each in (source, text))
         row.placeholders += sum(wanted.values())
         if found != wanted and found != Counter(PLACEHOLDER.findall(other)):
             row.lost.append(f"{path.name}: {key}: {source[:80]!r} became {text[:80]!r}")

@@ -54,6 +54,7 @@ LINES = (
     CommandLine("average {folder}/project/run -o {folder}/averaged", is_long=True),
     CommandLine("demo {folder}/demo", is_long=True),
     CommandLine("translate {folder}/transformer {folder}/small.en"),
+    CommandLine("memory list --database sqlite:///{folder}/data.db"),
     CommandLine("translate {folder}/rnn {folder}/small.en"),
     CommandLine("translate {folder}/transformer {folder}/page.html -o {folder}/out.html --force"),
     CommandLine("backtranslate {folder}/transformer {folder}/some.en -o {folder}/synthetic --sample --temperature 999"),
@@ -67,7 +68,7 @@ LINES = (
         "compare {folder}/small.de {folder}/small.de --test {folder}/small.en {folder}/small.de -o {folder}/c.html"
     ),
     CommandLine("inspect {folder}/rnn a b --max-length 4"),
-    CommandLine("inspect {folder}/rnn a b --max-length 4 -o {folder}/map.png"),
+    CommandLine("inspect {folder}/rnn a b --max-length 4 -o {folder}/map.svg"),
     CommandLine("export {folder}/transformer --to ctranslate2 -o {folder}/ct2"),
     CommandLine("export {folder}/rnn --to onnx -o {folder}/onnx"),
     CommandLine("import {folder}/foreign -o {folder}/imported"),

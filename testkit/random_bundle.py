@@ -42,7 +42,14 @@ def constant_weights(config: Config, tokenizers: Mapping[str, Tokenizer], value:
     return {name: np.full(shape, value, np.float32) for name, shape in weight_shapes(config.model, *sizes)}
 
 
-def random_bundle(folder: Path, preset: str = "vaswani2017-desk", *, seed: int = 1, tokens: int = 400) -> Bundle:
+def random_bundle(
+    folder: Path,
+    preset: str = "vaswani2017-desk",
+    *,
+    seed: int = 1,
+    tokens: int = 400,
+    languages: tuple[str, str] | None = None,
+) -> Bundle:
     """Write a tiny bundle of the preset's kind with a joint tokenizer; the same for the same seed.
 
     Tokenizers are the same for every seed, so bundles of several seeds may translate together.
@@ -51,7 +58,12 @@ def random_bundle(folder: Path, preset: str = "vaswani2017-desk", *, seed: int =
     vocabulary = words(0, 300)
     text = [" ".join(draw.choices(vocabulary, k=8)) for _ in range(500)]
     tokenizer = train_sentencepiece(text, size=tokens)
-    config = load_config(preset, [*SIZES[preset], f"tokenizer.size={tokens}", "tokenizer.joint=true"])
+    data = (
+        [f"data.source={languages[0]}", f"data.target={languages[1]}", 'data.train=[{files=["a", "b"]}]']
+        if languages
+        else []
+    )
+    config = load_config(preset, [*SIZES[preset], f"tokenizer.size={tokens}", "tokenizer.joint=true", *data])
     model = build_model(config.model, tokenizer.size, tokenizer.size, seed=seed)
     weights = {name: (3 * parameter).detach().numpy() for name, parameter in model.named_parameters()}
     tokenizers = {"source": tokenizer, "target": tokenizer}

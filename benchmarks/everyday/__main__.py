@@ -18,11 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reporting import heading, parser, table, write
+from dragoman.api.evaluation.evaluator import evaluate_systems
+from dragoman.api.evaluation.system_arguments import System
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle, model_card, write_bundle
 from dragoman.bundle.locate import EXAMPLES, find_bundle
 from dragoman.bundle.weights import Quantization
-from dragoman.evaluation.metrics.corpus_scores import bleu, chrf
+from dragoman.config.engine import EngineSettings
+from dragoman.config.evaluation import EvaluationSettings
+from dragoman.evaluation.markdown import evaluation_markdown
+from dragoman.evaluation.metrics.corpus_scores import corpus_scores
 from dragoman.evaluation.results import Score
 from dragoman.version import __version__
 
@@ -32,6 +37,9 @@ PRECISIONS = ("float32", "int8")
 TEST, LONGER, CAPTIONS = "Tatoeba test", "Tatoeba test, from 12 words", "Multi30k test_2016_flickr"
 GOALS = {"everyday": 40.0}
 MAX_BYTES = 4_000_000
+RESAMPLES = 1000
+PROBED = 500
+"""Number of sentences of the Tatoeba test whose changed forms are translated."""
 LICENCE = "CC BY 2.0 FR, attribution: tatoeba.org and manythings.org/anki"
 DESCRIPTION = (
     "A small example model of everyday sentences, en→de, trained on {pairs:,} sentence pairs of Tatoeba (tatoeba.org, "
@@ -89,10 +97,10 @@ def scored(bundle: Bundle, precision: str, sets: dict[str, Any], threads: int) -
         found = translator.translate([*different, *SAMPLES], split_sentences=False)
     texts = [each.text for each in found]
     translated = dict(zip(different, texts, strict=False))
-    scores: dict[str, tuple[Score, Score]] = {}
+    scores: dict[str, tuple[Score, ...]] = {}
     for name, (sources, references) in sets.items():
         mine = [translated[source] for source in sources]
-        scores[name] = (bleu(mine, references), chrf(mine, references))
+        scores[name] = corpus_scores(mine, references, metrics=("bleu", "chrf"), resamples=RESAMPLES)
     return scores, texts[len(different) :]
 
 
@@ -127,6 +135,24 @@ def updates(bundle: Bundle) -> int:
     return int(found[1].replace(",", ""))
 
 
+def shown(score: Score) -> str:
+    return f"{score.value:.1f}" if score.interval is None else f"{score.value:.1f} ± {score.interval.half_width:.1f}"
+
+
+def robustness(folders: dict[str, Path], options: argparse.Namespace) -> str:
+    """Score the int8 models on changed forms of sentences of the test."""
+    sources, references = (each[:: len(each) // PROBED][:PROBED] for each in test_sets(options)[TEST])
+    found = evaluate_systems(
+        [System(name, (folder,)) for name, folder in folders.items()],
+        sources,
+        references,
+        EvaluationSettings(metrics=("bleu", "chrf"), probes=True),
+        engine=EngineSettings(engine="onnx", precision="int8", threads=options.threads),
+        name=f"{len(sources)} sentences of the {TEST}",
+    )
+    return evaluation_markdown(found)
+
+
 def size(bundle: Bundle) -> int:
     return sum(path.stat().st_size for path in bundle.folder.iterdir())
 
@@ -149,16 +175,19 @@ def report(options: argparse.Namespace) -> None:
                 test: {each.metric: each.value for each in both} for test, both in scores.items()
             }
             signatures = {each.metric: each.signature for each in scores[TEST]}
-            cells = [f"{both[0].value:.2f} / {both[1].value:.1f}" for both in scores.values()]
+            cells = [" / ".join(map(shown, both)) for both in scores.values()]
             rows.append([f"{name}, {precision}", *cells])
             if precision == "int8":
                 bundles["int8"] = quantized(exact, run, target, scores)
         figures[name]["bytes"] = {precision: size(each) for precision, each in bundles.items()}
-        shown = [f"{size(each) / 1e6:.2f}" for each in bundles.values()]
-        sizes.append([name, f"{figures[name]['parameters']:,}", f"{figures[name]['updates']:,}", *shown])
+        megabytes = [f"{size(each) / 1e6:.2f}" for each in bundles.values()]
+        sizes.append([name, f"{figures[name]['parameters']:,}", f"{figures[name]['updates']:,}", *megabytes])
         if size(bundles["int8"]) > MAX_BYTES:
             raise SystemExit(f"{name} must have at most {MAX_BYTES:,} bytes, got {size(bundles['int8']):,}")
-    write_page(options, rows, sizes, samples, {"signatures": signatures, **figures})
+    sturdy = robustness(
+        {name: (EXAMPLES if options.ship else options.output) / name for name in options.names}, options
+    )
+    write_page(options, rows, sizes, samples, sturdy, {"signatures": signatures, **figures})
 
 
 def write_page(
@@ -166,10 +195,11 @@ def write_page(
     rows: list[list[str]],
     sizes: list[list[str]],
     samples: dict[str, list[str]],
+    sturdy: str,
     figures: dict[str, Any],
 ) -> None:
     text = heading("Example models of everyday sentences", "python -m benchmarks.everyday report", options.threads)
-    text += f"\n{(__doc__ or '').strip()}\n\nBLEU / chrF++, a beam of 5, ONNX Runtime:\n\n"
+    text += f"\n{(__doc__ or '').strip()}\n\nBLEU / chrF++ ± 95 % interval, a beam of 5, ONNX Runtime:\n\n"
     text += table(["model", TEST, LONGER, CAPTIONS], rows) + "\n"
     text += "".join(f"- {metric}: {signature}\n" for metric, signature in figures["signatures"].items())
     for name, goal in GOALS.items():
@@ -183,6 +213,7 @@ def write_page(
         "\n## Samples\n\nChosen before the models were trained; the last two are of kinds that they do not know.\n\n"
     )
     text += table(["source", *samples], [list(each) for each in zip(SAMPLES, *samples.values(), strict=True)])
+    text += f"\n## Changed input\n\nEvery third of the 1,500 shortest sentences, int8, a beam of 5:\n\n{sturdy}"
     for name in options.names:
         file = f"{MODELS[name]}.toml"
         text += f"\n## Recipe of {name}\n\n```toml\n{(HERE / file).read_text(encoding='utf-8')}```\n"

@@ -10,7 +10,7 @@ import numpy as np
 from testkit.model_server import firefox_files
 
 _INT8 = 0x4101
-_CHANGED = 0.001
+CHANGED = 0.001
 """Share of the int8 numbers that differ by 1: translations stay as long, so that speeds are comparable."""
 
 
@@ -31,7 +31,7 @@ def change_weights(content: bytes, seed: int) -> bytes:
     data = np.frombuffer(content, np.uint8).copy()
     draw = np.random.default_rng(seed)
     for place, size in int8_places(content):
-        chosen = place + draw.choice(size, int(_CHANGED * size), replace=False)
+        chosen = place + draw.choice(size, int(CHANGED * size), replace=False)
         numbers = data[chosen].view(np.int8)
         data[chosen] = np.where(numbers < 127, numbers + 1, numbers).astype(np.int8).view(np.uint8)
     return data.tobytes()

@@ -43,7 +43,7 @@ def measured(suffix: str, count: int = 90) -> dict[str, Any]:
 
 
 SAME_READER = {".htm", ".yml", ".mqxliff", ".sdlxliff", ".ssa"}
-NOT_MEASURED = {".ass", ".epub", ".ipynb", ".mdx", ".odp", ".ods", ".vtt", ".xlsx"}
+NOT_MEASURED = {".ass", ".epub", ".ipynb", ".mdx", ".odp", ".ods", ".rst", ".tex", ".vtt", ".xlsx"}
 
 
 def test_all_formats_are_measured():

@@ -16,14 +16,13 @@ import traceback
 from pathlib import Path
 
 import torch
-import torch.utils.tensorboard
 
 import dragoman.api.training.training_run
 import dragoman.cli.screens.training
 from dragoman.cli.main import main
 from testkit.training_faults.planted_faults import plant
 
-IMPORTED = (torch.utils.tensorboard, dragoman.api.training.training_run, dragoman.cli.screens.training)
+IMPORTED = (dragoman.api.training.training_run, dragoman.cli.screens.training)
 
 
 def serve(fault: str) -> None:

@@ -145,6 +145,8 @@ CLASSES = {
         "is_cut": "field",
         "confidence": "field",
         "sentences": "field",
+        "memory": "field",
+        "matches": "field",
     },
     "Translator": SHARED
     | {
@@ -154,7 +156,7 @@ CLASSES = {
             "search: 'SearchSettings | None' = None, glossary: 'Glossary | None' = None, "
             "batch_tokens: 'int | None' = None, search_tree: 'bool' = False, "
             "incremental: 'bool' = False, shortlist: 'bool' = True, source_language: 'str | None' = None, "
-            "target_language: 'str | None' = None) -> Self"
+            "target_language: 'str | None' = None, memory: 'str | MemoryReader | None' = None) -> Self"
         ),
         "translate": (
             "(self, text: 'str | Sequence[str]', *, source: 'str | None' = None, target: 'str | None' = None, "
@@ -204,7 +206,7 @@ CLASSES = {
 }
 # Methods that the server and the command line share; docs/stability.md excludes them.
 INTERNAL = {
-    "Bundle": {"calibrations", "inference"},
+    "Bundle": {"calibrations", "inference", "stored_weights"},
     "Glossary": {"characters", "find_terms", "location", "normalized"},
     "SearchSettings": {"limit"},
     "Translation": {"if_sure"},

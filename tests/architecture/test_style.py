@@ -13,7 +13,9 @@ MOST_LINES_A_FUNCTION = 80
 
 # Longer ones, each with a reason that a reader would accept: "path" or "path::function" to the reason.
 LONG_FILES: dict[str, str] = {}
-LONG_FUNCTIONS: dict[str, str] = {}
+LONG_FUNCTIONS: dict[str, str] = {
+    "src/dragoman/cli/commands/translate.py::translate": "one parameter per option",
+}
 
 SAYS_NOTHING = {"common", "helper", "helpers", "misc", "util", "utils"}
 UNDONE = re.compile(r"\b(?:TODO|FIXME|HACK)\b(?!\(#\d+\))")

@@ -184,7 +184,12 @@ def test_nginx_reads_its_part(tmp_path: Path, name: str):
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd here")
 @pytest.mark.parametrize(
-    ("name", "instance"), [("dragoman.service",) * 2, ("dragoman@.service", "dragoman@5001.service")]
+    ("name", "instance"),
+    [
+        ("dragoman.service",) * 2,
+        ("dragoman@.service", "dragoman@5001.service"),
+        ("dragoman-adapt@.service", "dragoman-adapt@x.service"),
+    ],
 )
 def test_systemd_reads_its_unit(tmp_path: Path, name: str, instance: str):
     unit = (DEPLOY / "systemd" / name).read_text(encoding="utf-8")

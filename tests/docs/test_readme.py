@@ -15,7 +15,10 @@ from pathlib import Path
 
 import pytest
 from sentencepiece import SentencePieceTrainer
+from typer.testing import CliRunner
 
+from dragoman.bundle.locate import EXAMPLE
+from dragoman.cli.main import app
 from dragoman.cli.options.models import locate_bundle
 from dragoman.config import load_config
 from testkit.model_server import ModelServer, firefox_files
@@ -62,7 +65,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("session", sessions(ROOT), ids=lambda session: session[0])
-def test_what_is_typed_runs(session: list[str], tmp_path: Path, request: pytest.FixtureRequest):
+def test_what_is_typed_runs(
+    session: list[str], tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+):
+    """In this process: starting the command and torch for each line would take most of the time."""
     if any(line.startswith("dragoman get ") for line in session):
         request.getfixturevalue("models")
     if "dragoman demo" in session:  # trained by the same command, once per test run
@@ -71,15 +77,16 @@ def test_what_is_typed_runs(session: list[str], tmp_path: Path, request: pytest.
     write_pairs(tmp_path, "test", pairs(20))
     folder = tmp_path
     for line in session:
+        monkeypatch.chdir(folder)
         if line.startswith("cd "):
             folder /= line.removeprefix("cd ")
-        elif line.startswith("dragoman serve "):
-            assert_serves(folder, line.removeprefix("dragoman serve "))
+        elif line.startswith("dragoman serve"):
+            assert_serves(folder, line.removeprefix("dragoman serve").strip() or str(EXAMPLE))
         elif line.startswith("echo "):
             text, _, command = line.partition(" | ")
-            run_command(command, folder, text=shlex.split(text)[1] + "\n")
+            run_command(command, text=shlex.split(text)[1] + "\n")
         else:
-            run_command(line, folder)
+            run_command(line)
 
 
 @pytest.fixture
@@ -115,15 +122,13 @@ def assert_serves(folder: Path, model: str) -> None:
         assert json.load(answer)
 
 
-def run_command(line: str, folder: Path, text: str | None = None) -> None:
+def run_command(line: str, text: str | None = None) -> None:
     typed, _, into = line.partition(">")
     arguments = shlex.split(typed)[1:]
     arguments += SHORTER.get(arguments[0], [])
-    command = [sys.executable, "-m", "dragoman", *arguments]
-    given = None if text is None else text.encode()
-    run = subprocess.run(command, cwd=folder, input=given, capture_output=True, check=False)
-    assert run.returncode == 0, run.stderr.decode()
-    assert run.stdout
+    run = CliRunner().invoke(app, arguments, input=text)
+    assert run.exit_code == 0, run.stderr
+    assert run.stdout, (line, run.stderr)
     assert not into or into.strip().endswith((".json", ".de", ".txt"))
 
 

@@ -43,7 +43,7 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
     assert len(dead_links({tmp_path / "a.html": page})) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not is_installed("sphinx"), reason="needs the extra docs")
 def test_the_site_is_whole(tmp_path: Path) -> None:
     site = tmp_path / "html"

@@ -108,7 +108,7 @@ def firefox_model() -> Path:
     return folder
 
 
-IN_THE_GATE = ("01-rnn", "07-bahdanau", "11-transformer")
+IN_THE_GATE = ("07-bahdanau",)
 
 
 @pytest.mark.slow

@@ -36,8 +36,8 @@ def status(name: str) -> int:
 
 def shapes(suffix: str, every: int = 1) -> Iterator[tuple[str, str, Build]]:
     """Yield a description, a file name and a builder for each shape of a format."""
-    prefix = {"srt": CUE, "po": 'msgid "', "html": "<p>", "htm": "<p>"}.get(suffix, "")
-    if suffix in ("txt", "srt", "po", "md", "mdx", "html", "htm"):
+    prefix = {"srt": CUE, "po": 'msgid "', "html": "<p>", "htm": "<p>", "tex": "\\item "}.get(suffix, "")
+    if suffix in ("txt", "srt", "po", "md", "mdx", "html", "htm", "rst", "tex"):
         for unit in TEXTS[len(suffix) :: every]:
             yield f"{suffix}: {unit!r}", f"a.{suffix}", _of_text(suffix, prefix, unit)
     for name, (file, build) in DOCUMENTS.items():

@@ -109,6 +109,7 @@ def test_the_wheel_is_complete(wheel: Path):
         ("tests/test_a.py", "only dragoman"),
         ("dragoman/web/node_modules/a.js", "must not have"),
         ("dragoman/a.map", "must not have"),
+        ("dragoman/weights.safetensors", "must not have"),
     ],
 )
 def test_other_files_are_refused(wheel: Path, tmp_path: Path, name: str, message: str):
@@ -198,6 +199,8 @@ def test_the_lowest_versions_are_found(tmp_path: Path):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = dict(line.split("==") for line in done.stdout.split())
-    named = {each.name for extra in ("", "get", "hub", "train", "export", "serve") for each in extras()[extra]}
+    named = {
+        each.name for extra in ("", "get", "hub", "train", "export", "memory", "serve") for each in extras()[extra]
+    }
     assert set(found) == named
     assert all(re.fullmatch(r"[\d.]+", version) for version in found.values())

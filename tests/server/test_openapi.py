@@ -27,8 +27,9 @@ OPERATIONS = [
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:  # it is killed, and cannot delete the documents it keeps
-        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("documents")))
-        with running() as started:
+        folder = tmp_path_factory.mktemp("documents")
+        patch.setenv("TMPDIR", str(folder))
+        with running({"database": f"sqlite:///{folder / 'memories.db'}"}) as started:
             yield started.url
 
 

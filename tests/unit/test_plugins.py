@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from dragoman.bundle.bundle_config import read_shared_config, shared_toml
-from dragoman.bundle.verified_folder import VERSION
 from dragoman.config import parse_config
 from dragoman.config.corpus import CorpusConfig
 from dragoman.config.evaluation import EvaluationSettings
@@ -115,17 +114,17 @@ def test_a_score_is_a_legal_setting_with_its_own_rules(score: Path):
 def test_a_bundle_states_the_package_that_it_needs(score: Path):
     text = shared_toml(parse_config({"model": MODEL}))
     assert text.startswith('plugins = ["scores scaled one-score 1.0"]\n')
-    assert read_shared_config("x", text.encode(), VERSION).model == parse_config({"model": MODEL}).model
+    assert read_shared_config("x", text.encode()).model == parse_config({"model": MODEL}).model
     other = text.replace("one-score", "other-score").encode()
     with pytest.raises(BundleError, match=r"of the package other-score 1\.0, but that of one-score is installed"):
-        read_shared_config("x", other, VERSION)
+        read_shared_config("x", other)
 
 
 def test_a_bundle_whose_package_is_missing_says_so(tmp_path: Path):
     with installed_package(tmp_path / "site", "one-score", {"scores scaled": "one_score:Scaled"}, SCORE):
         text = shared_toml(parse_config({"model": MODEL}))
     with pytest.raises(BundleError) as caught:
-        read_shared_config("x", text.encode(), VERSION)
+        read_shared_config("x", text.encode())
     assert str(caught.value) == (
         "x: this model needs the attention score scaled of the package one-score 1.0, which is not installed; "
         "pip install one-score, if you trust its author"
@@ -147,11 +146,11 @@ def test_a_bundle_cannot_have_other_code_imported(tmp_path: Path, needed: str):
     with installed_package(tmp_path, "loud", {"callbacks loud": "loud:x"}, "raise SystemExit('imported')"):
         text = f"plugins = {needed}\n" + shared_toml(parse_config({"model": {"family": "rnn"}}))
         with pytest.raises(BundleError, match=r"must be a configuration written by Dragoman, got: plugins has"):
-            read_shared_config("x", text.encode(), VERSION)
+            read_shared_config("x", text.encode())
         for score in ("loud", "os:system", "loud:x"):  # of another group; a path of a module
             text = shared_toml(parse_config({"model": {"family": "rnn"}})).replace('"general"', f'"{score}"')
             with pytest.raises(BundleError, match=r"model\.attention\.score must be one of"):
-                read_shared_config("x", text.encode(), VERSION)
+                read_shared_config("x", text.encode())
 
 
 # --------------------------------------------------------------------------------------- corpora, importers, callbacks
@@ -180,7 +179,7 @@ def test_a_corpus_format_is_found_by_its_ending(tmp_path: Path):
             }
         )
         text = shared_toml(config)
-    read_shared_config("x", text.encode(), VERSION)  # a model does not need the reader of its corpus
+    read_shared_config("x", text.encode())  # a model does not need the reader of its corpus
     with pytest.raises(ConfigError, match=r"a corpus must be two files"):
         open_corpus(CorpusConfig.model_validate(corpus), source="en", target="de", folder=tmp_path)
 

@@ -78,7 +78,7 @@ def test_the_machine_is_described_and_the_cache_is_checked(tmp_path: Path):
     ],
 )
 def test_modules_are_imported(modules: str, tmp_path: Path):
-    run(f"import {modules}", tmp_path, "import polars, pyarrow, ray, tensorboard, torch, uvicorn, uvloop, typer\n")
+    run(f"import {modules}", tmp_path, "import polars, pyarrow, ray, torch, uvicorn, uvloop, typer\n")
 
 
 def test_signals_that_do_not_exist_are_left_out_and_others_reach_the_event_loop(tmp_path: Path):

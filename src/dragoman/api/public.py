@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -313,7 +312,7 @@ def inspect(
         counterfactuals: Number of other words to try at each word of the translation.
         at: Word of the translation; others are tried only there.
         search_tree: Record the search tree.
-        output: File for a page (``.html``), the attention map (``.png`` or ``.svg``), or the data (``.json``).
+        output: File for a page (``.html``), the attention map (``.svg``), or the data (``.json``).
     """
     from dragoman.api.inspection.inspector import inspect_sentence
     from dragoman.inspection.pages.inspection import INSPECTION_SUFFIXES, write_inspection
@@ -324,9 +323,7 @@ def inspect(
         opened, text, target=target, prefix=prefix, counterfactuals=counterfactuals, at=at, search_tree=search_tree
     )
     if file is not None:
-        for _, notes in write_inspection([result], file, title=text):
-            for note in notes:
-                warnings.warn(note, stacklevel=2)
+        write_inspection([result], file, title=text)
     return result
 
 

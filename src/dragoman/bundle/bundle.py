@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import mmap
 import shutil
 import tempfile
 import weakref
@@ -36,7 +37,7 @@ from dragoman.bundle.weights import (
     check_shapes,
     check_weights,
     count_parameters,
-    read_integer_names,
+    read_integer_places,
     read_shapes,
     read_weights,
     refuse_non_finite,
@@ -138,7 +139,7 @@ class Bundle:
         is_read = outline or (not verify_again and is_sealed(folder, manifest))
         files = manifest["files"]
         check_hashes(folder, {"files": {name: files[name] for name in {PROJECT} & files.keys()} if is_read else files})
-        bundle = cls(folder, path, _check_names(folder, set(files), manifest["version"]), manifest)
+        bundle = cls(folder, path, _check_names(folder, set(files)), manifest)
         if is_read:
             return bundle
         check_weights(folder / WEIGHTS, allow_int8=True)
@@ -148,7 +149,7 @@ class Bundle:
         sizes = [tokenizer.size for tokenizer in bundle.tokenizers().values()]
         check_shapes(folder, read_shapes(folder / WEIGHTS), weight_shapes(bundle.config.model, *sizes))
         refuse_non_finite(folder / WEIGHTS)
-        (bundle.quantization() or Quantization({}, {})).check_integers(read_integer_names(folder / WEIGHTS))
+        (bundle.quantization() or Quantization({}, {})).check_integers(read_integer_places(folder / WEIGHTS))
         bundle.shortlist()
         bundle.calibrations()
         if not trusted and folder == path:
@@ -178,6 +179,15 @@ class Bundle:
         if QUANTIZATION not in self.manifest["files"]:
             return None
         return Quantization.from_bytes(self._verified(QUANTIZATION), read_shapes(self.folder / WEIGHTS))
+
+    def stored_weights(self) -> mmap.mmap:
+        """The content of the file of weights, in memory of its own; it is hashed unless the bundle is sealed."""
+        content = mmap.mmap(-1, self.manifest["files"][WEIGHTS]["size"])
+        with (self.folder / WEIGHTS).open("rb", buffering=0) as file:
+            file.readinto(content)
+        if not is_sealed(self.folder, self.manifest):
+            self._check(WEIGHTS, content)
+        return content
 
     def inference(self) -> InferenceConfig | None:
         """How the model was made to be used; a model with int8 weights is for int8."""
@@ -220,7 +230,8 @@ class Bundle:
     def _shortlist(self) -> Shortlist | None:
         if SHORTLIST not in self.manifest["files"]:
             return None
-        sizes = [tokenizer.size for tokenizer in self.tokenizers().values()]
+        rows = {name: shape[0] for name, shape in read_shapes(self.folder / WEIGHTS).items()}  # those of the tokenizers
+        sizes = rows["encoder.embedding.weight"], rows["decoder.output.bias"]
         return Shortlist.from_bytes(self._verified(SHORTLIST), *sizes)
 
     @functools.cached_property
@@ -251,9 +262,12 @@ class Bundle:
     def _verified(self, name: str) -> bytes:
         """Read a small file and check its hash again, so that the content used is the content verified."""
         data = (self.folder / name).read_bytes()
+        self._check(name, data)
+        return data
+
+    def _check(self, name: str, data: bytes | mmap.mmap) -> None:
         if hashlib.sha256(data).hexdigest() != self.manifest["files"][name]["sha256"]:
             raise BundleError(f"{self.folder / name} changed while the bundle was open; open it again")
-        return data
 
 
 def open_outline(folder: Path) -> Bundle:
@@ -358,11 +372,11 @@ def tokenizer_names(settings: TokenizerConfig) -> tuple[str, ...]:
     return (name,) if settings.joint else tuple(f"{side}.{name}" for side in _SIDES)
 
 
-def _check_names(folder: Path, names: set[str], version: int) -> Config:
+def _check_names(folder: Path, names: set[str]) -> Config:
     """Read the configuration, and require exactly the files that it implies."""
     if missing := {PROJECT, WEIGHTS, CARD} - names:
         raise BundleError(f"{folder} has no {min(missing)}: the bundle is incomplete; copy it again")
-    config = read_shared_config(str(folder / PROJECT), (folder / PROJECT).read_bytes(), version)
+    config = read_shared_config(str(folder / PROJECT), (folder / PROJECT).read_bytes())
     expected = {PROJECT, WEIGHTS, CARD, *tokenizer_names(config.tokenizer)}
     if missing := expected - names:
         raise BundleError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 import tomllib
@@ -20,13 +19,6 @@ _TABLE = re.compile(r"\[{1,2}[a-z0-9_]+(\.[a-z0-9_]+){0,3}\]{1,2}")
 _SETTING = re.compile(r"[a-z0-9_]+ = (.+)")
 _PLUGINS = "plugins"
 _PLUGIN = re.compile(r"scores ([A-Za-z0-9][\w.-]{0,59}) ([A-Za-z0-9][A-Za-z0-9._-]{0,59}) ([\w.+!-]{1,40})", re.ASCII)
-
-
-_RENAMED_IN_VERSION_2 = {
-    "data.max_pieces": "max_tokens",
-    "start.new_pieces": "new_tokens",
-}
-"""Settings by their dotted names in version 1, with their new names in the same table."""
 
 
 def shared_toml(config: Config) -> str:
@@ -51,8 +43,8 @@ def shared_config(config: Config) -> Config:
     return parse_config(table)
 
 
-def read_shared_config(name: str, data: bytes, version: int) -> Config:
-    """Parse the configuration file of a bundle of a format version. It must not refer to other files.
+def read_shared_config(name: str, data: bytes) -> Config:
+    """Parse the configuration file of a bundle. It must not refer to other files.
 
     Some TOML takes quadratic time to parse (a key of 20,000 parts: 20 s), so only the syntax that `to_toml` writes is
     accepted: plain tables, and one setting per line.
@@ -62,7 +54,7 @@ def read_shared_config(name: str, data: bytes, version: int) -> Config:
         _check_lines(text.split("\n"))
         table = tomllib.loads(text)
         _check_plugins(name, table.pop(_PLUGINS, []))
-        return parse_config(migrate_config(table, version))
+        return parse_config(table)
     except (ConfigError, ValueError, RecursionError) as error:
         reason = str(error).partition("\n")[0][:_MAX_MESSAGE]
         raise BundleError(
@@ -129,17 +121,3 @@ def _last_part(path: str) -> str:
         path = urlsplit(path).path
     parts = [part for part in re.split(r"[/\\]", path) if part not in ("", ".", "..", "~")]
     return parts[-1] if parts else "unnamed"
-
-
-def migrate_config(table: dict[str, Any], version: int) -> dict[str, Any]:
-    """The settings of a `dragoman.toml` from a bundle or checkpoint of a format version, with their current names."""
-    table = copy.deepcopy(table)
-    if version < 2:
-        for path, name in _RENAMED_IN_VERSION_2.items():
-            *sections, old = path.split(".")
-            section: Any = table
-            for each in sections:
-                section = section.get(each) if isinstance(section, dict) else None
-            if isinstance(section, dict) and old in section and name not in section:
-                section[name] = section.pop(old)
-    return table

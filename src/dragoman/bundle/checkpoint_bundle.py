@@ -138,7 +138,7 @@ def _choose(run: Path, steps: list[int]) -> _Choice:
 def _best(run: Path, newest: int) -> tuple[int, float]:
     """Return the update and the value of the best validation; 0 if there is none."""
     state = json.loads((_folder(run, newest) / CHECKPOINT_STATE).read_text(encoding="utf-8"))["state"]
-    best = (state.get("train_state") or state["standing"]).get("best") or {}  # its name in format version 1
+    best = state["train_state"].get("best") or {}
     return int(best.get("update", 0)), float(best.get("value", math.nan))
 
 
@@ -148,7 +148,7 @@ def _open(run: Path, update: int) -> tuple[dict[str, Any], Config]:
     manifest = verify(folder, hash_files=False)
     used = {name: facts for name, facts in manifest["files"].items() if name != "optimizer.safetensors"}
     check_hashes(folder, {"files": used})
-    config = read_shared_config(str(folder / PROJECT), (folder / PROJECT).read_bytes(), manifest["version"])
+    config = read_shared_config(str(folder / PROJECT), (folder / PROJECT).read_bytes())
     return manifest, config
 
 
@@ -187,9 +187,7 @@ def _fill(run: Path, chosen: _Choice, target: Path) -> None:
     """Write configuration, weights, tokenizers and card; opening the bundle checks that they belong together."""
     tokenizers = run / TOKENIZERS
     if not tokenizers.is_dir():
-        raise BundleError(
-            f"{run} has no tokenizers: it was started by an earlier version of Dragoman, and is not finished"
-        )
+        raise BundleError(f"{run} has no tokenizers, and is not finished")
     files = verify(tokenizers)["files"]
     weights = _weights(chosen)
     facts = _facts(run, chosen, sum(array.size for array in weights.values()))

@@ -47,8 +47,8 @@ class Shortlist:
             arrays = load(data)
         except (SafetensorError, ValueError, KeyError, TypeError, OverflowError) as error:
             raise BundleError(f"the shortlist of a bundle must be safetensors, got: {error}; {_FIX}") from None
-        if arrays.keys() != _NAMES or any(_is_other(array) for array in arrays.values()):
-            raise BundleError(f"the shortlist of the bundle does not hold three lists of int32; {_FIX}")
+        if arrays.keys() != _NAMES or any(_is_other(*each) for each in arrays.items()):
+            raise BundleError(f"the shortlist of the bundle does not hold three lists of integers; {_FIX}")
         always, offsets, tokens = (arrays[name] for name in ("always", "offsets", "tokens"))
         if len(offsets) != source_vocab + 1 or offsets[0] != 0 or offsets[-1] != len(tokens):
             raise BundleError(f"the shortlist must have one list per source token, got {len(offsets):,}; {_FIX}")
@@ -56,12 +56,11 @@ class Shortlist:
             raise BundleError(f"the lists of the shortlist are not in order; {_FIX}")
         if any(each.min(initial=0) < 0 or each.max(initial=0) >= target_vocab for each in (always, tokens)):
             raise BundleError(f"the shortlist holds tokens that are not below {target_vocab:,}; {_FIX}")
-        small = tokens.astype(np.uint16) if target_vocab <= 1 << 16 else tokens
-        return cls(distinct([*range(len(SPECIALS)), *always.tolist()]), offsets, small)
+        return cls(distinct([*range(len(SPECIALS)), *always.tolist()]), offsets, _small(tokens))
 
     def to_bytes(self) -> bytes:
-        arrays: dict[str, NDArray[Any]] = {"always": self.always, "offsets": self.offsets, "tokens": self.tokens}
-        return bytes(save({name: array.astype(np.int32) for name, array in arrays.items()}))
+        arrays = {"always": self.always.astype(np.int32), "offsets": self.offsets, "tokens": _small(self.tokens)}
+        return bytes(save(arrays))
 
     def candidates(self, source: Sequence[int]) -> NDArray[np.int64]:
         """The target tokens of a sentence (token ids without specials), each once, in no order."""
@@ -75,5 +74,11 @@ def distinct(numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
     return ordered[np.diff(ordered, prepend=-1) > 0]
 
 
-def _is_other(array: NDArray[Any]) -> bool:
-    return bool(array.dtype != np.int32 or array.ndim != 1)
+def _small(tokens: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers with 16 bits if they suffice."""
+    return tokens.astype(np.uint16, copy=False) if tokens.max(initial=0) < 1 << 16 else tokens
+
+
+def _is_other(name: str, array: NDArray[Any]) -> bool:
+    """Whether a list has another type than those that are written; earlier versions wrote all tokens with 32 bits."""
+    return array.ndim != 1 or array.dtype not in ((np.int32, np.uint16) if name == "tokens" else (np.int32,))

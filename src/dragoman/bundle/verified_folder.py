@@ -33,7 +33,7 @@ MANIFEST = "manifest.json"
 VERSION = 2
 """The format version that is written; it covers the manifest and the files of bundles and checkpoints."""
 
-_FORMATS = {1: "dragoman-sealed", 2: "dragoman-verified-folder"}  # by version; all can be read
+_FORMAT = "dragoman-verified-folder"
 _MAX_BYTES = 1 << 16  # of a manifest
 _MAX_FILES = 64
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -214,7 +214,7 @@ def _write_manifest(draft: Path) -> None:
         assert _is_plain(path.name), path
         fsync(path)
         files[path.name] = {"size": path.stat().st_size, "sha256": sha256_of_file(path)}
-    (draft / MANIFEST).write_bytes(_serialized({"format": _FORMATS[VERSION], "version": VERSION, "files": files}))
+    (draft / MANIFEST).write_bytes(_serialized({"format": _FORMAT, "version": VERSION, "files": files}))
     fsync(draft / MANIFEST)
     fsync(draft)
 
@@ -291,11 +291,10 @@ def _read_manifest(folder: Path, sizes: dict[str, int]) -> dict[str, Any]:
 
 def _fault(manifest: Any) -> str | None:
     """The rule of the schema that a manifest violates, if any."""
-    if not isinstance(manifest, dict) or manifest.get("format") not in _FORMATS.values():
-        return f"be of the format {_FORMATS[VERSION]}"
-    version = manifest.get("version")
-    if type(version) is not int or _FORMATS.get(version) != manifest["format"]:
-        return f"be of version {VERSION} or an earlier one, got {_shown(version)}"
+    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
+        return f"be of the format {_FORMAT}"
+    if type(manifest.get("version")) is not int or manifest["version"] != VERSION:
+        return f"be of version {VERSION}, got {_shown(manifest.get('version'))}"
     if set(manifest) != {"format", "version", "files"} or not isinstance(manifest["files"], dict):
         return f"hold format, version and files, got {_shown(sorted(manifest))}"
     faults = (_fault_of_entry(name, facts) for name, facts in manifest["files"].items())

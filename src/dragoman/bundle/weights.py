@@ -1,7 +1,6 @@
 """Read, write and check safetensors files of weights: float32, and int8 matrices of int8 models.
 
-Weights of an int8 model are integers divided by a multiplier, so that either can be computed from the other without
-loss. The file has the integers; bundles of earlier versions have the quotients.
+Weights of an int8 model are integers divided by a multiplier; the file has the integers.
 """
 
 from __future__ import annotations
@@ -185,10 +184,13 @@ def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
         return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118 -- not a mapping
 
 
-def read_integer_names(path: Path) -> set[str]:
-    """Read the names of the int8 matrices from the header of the file."""
-    with safe_open(path, framework="numpy") as file:
-        return {name for name in file.keys() if file.get_slice(name).get_dtype() == _INT8}  # noqa: SIM118
+def read_integer_places(path: Path) -> dict[str, tuple[int, tuple[int, ...]]]:
+    """Read the places in the file and the shapes of the int8 matrices by name; check the file first."""
+    with path.open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        start = file.tell()
+    matrices = {name: facts for name, facts in header.items() if facts.get("dtype") == _INT8}
+    return {name: (start + facts["data_offsets"][0], tuple(facts["shape"])) for name, facts in matrices.items()}
 
 
 def count_parameters(path: Path) -> int:

@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -34,10 +35,19 @@ class PlainCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse arguments; an option of one or two files need not be repeated."""
         pairs = {name for each in self.get_params(ctx) if each.metavar == PAIR_OF_FILES for name in each.opts}
+        parameters: list[Any] = self.params
+        for each in parameters:
+            if not each.required and each.callback is None:
+                each.process_value = partial(_convert, each.process_value)
         return _with_context(super().parse_args, ctx, _repeat_options(args, pairs))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(_page(self, ctx))
+
+
+def _convert(process_value: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
+    """Convert the value of an option, if it has one: Typer would create a converter for each other option too."""
+    return None if value is None else process_value(ctx, value)
 
 
 class PlainGroup(TyperGroup):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import itertools
 import re
 import sys
 import tomllib
@@ -30,6 +29,8 @@ from dragoman.plugins import plugin_names
 _MAX_BYTES = 1 << 20
 _MAX_PARTS = 32
 _LONG_KEY = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{_MAX_PARTS}}}")
+_FIELDS = re.compile(r'^(?:(?:class|def) (\w+)|    (?:def |(\w+): |"""(.*?)"""))', re.MULTILINE | re.DOTALL)
+"""Lines that begin a class, a function, a method or a field, and the text below one of them."""
 _BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG])(I?)B", re.IGNORECASE)
 
 
@@ -47,6 +48,7 @@ def _bytes(value: Any) -> Any:
 
 Size = Annotated[int, Field(ge=1)]
 Bytes = Annotated[int, BeforeValidator(_bytes), Field(ge=1)]
+ZeroBytes = Annotated[int, BeforeValidator(_bytes), Field(ge=0)]
 Width = Annotated[int, Field(ge=1, le=1 << 17)]  # a matrix of a larger width and height takes more than 64 GiB
 Layers = Annotated[int, Field(ge=1, le=1000)]
 Rate = Annotated[float, Field(ge=0.0, lt=1.0)]
@@ -148,14 +150,15 @@ class Settings(BaseModel):
 
 @functools.cache
 def _attribute_docstrings(file: str | None) -> dict[str, dict[str, str]]:
-    """Return the docstrings of attributes by class, parsing a file once: pydantic tokenizes it once per class."""
-    tree = ast.parse(Path(file).read_text(encoding="utf-8")) if file else ast.Module([], [])
-    return {
-        node.name: {
-            ast.unparse(field.target): cleandoc(str(ast.literal_eval(text.value)))
-            for field, text in itertools.pairwise(node.body)
-            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
-        }
-        for node in tree.body
-        if isinstance(node, ast.ClassDef)
-    }
+    """Return the docstrings of attributes by class, reading a file once; pydantic tokenizes it once per class."""
+    texts: dict[str, dict[str, str]] = {}
+    own: dict[str, str] = {}
+    field = ""
+    for found in _FIELDS.finditer(Path(file).read_text(encoding="utf-8") if file else ""):
+        owner, name, text = found.groups()
+        if owner:
+            own = texts.setdefault(owner, {})
+        elif text and field:
+            own[field] = cleandoc(ast.literal_eval(f'"""{text}"""') if "\\" in text else text)
+        field = name or ""
+    return texts

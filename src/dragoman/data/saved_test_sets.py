@@ -23,8 +23,7 @@ class SavedTestSet:
     source: Path
     reference: Path
     sentences: int
-    languages: tuple[str, str] | None = None
-    """Source and target language; unknown in runs of earlier versions."""
+    languages: tuple[str, str]
 
 
 def text_file_names(stem: str, source: str, target: str) -> tuple[str, str]:
@@ -64,18 +63,11 @@ def load_test_sets(run: Path) -> list[SavedTestSet]:
                 folder / Path(entry["source"]).name,
                 folder / Path(entry["reference"]).name,
                 int(entry["sentences"]),
-                _languages(entry.get("languages")),
+                (str(entry["languages"][0]), str(entry["languages"][1])),
             )
             for entry in entries
         ]
-    except (KeyError, TypeError, ValueError):
+    except (IndexError, KeyError, TypeError, ValueError):
         raise DataError(
             f"{folder / INDEX} is no list of test sets written by dragoman train; name the files with --test"
         ) from None
-
-
-def _languages(value: object) -> tuple[str, str] | None:
-    if not isinstance(value, list):
-        return None
-    source, target = map(str, value)
-    return source, target

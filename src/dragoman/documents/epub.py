@@ -1,6 +1,7 @@
 """EPUB books: the pages in reading order, the table of contents and the title; all other members are copied."""
 
 import posixpath
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -10,7 +11,7 @@ from dragoman.documents.document import Document, changed_segments, target_tag
 from dragoman.documents.html_document import read_html
 from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.office.archive import Archive
-from dragoman.documents.xml.safe_parser import check_prolog, local_name, parse_xml, serialize_xml
+from dragoman.documents.xml.safe_parser import XML_LANG, check_prolog, local_name, parse_xml, serialize_xml
 from dragoman.errors import DataError
 from dragoman.markup.protected_spans import find_placeholders
 from dragoman.markup.tagged_text import TaggedText
@@ -31,10 +32,12 @@ class _Epub:
     def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
         self._archive = Archive(name, data)
         self._limits = limits
+        self._folder = ""
         self._package = self._find_package()
         pages, contents = self._listed()
-        if _ENCRYPTION in self._archive.names:  # fonts may be obfuscated, pages not
-            encrypted = {unquote(each.get("URI", "")) for each in self._parse(_ENCRYPTION).iter("{*}CipherReference")}
+        if (path := self._folder + _ENCRYPTION) in self._archive.names:  # fonts may be obfuscated, pages not
+            references = self._parse(path).iter("{*}CipherReference")
+            encrypted = {self._folder + unquote(each.get("URI", "")) for each in references}
             if not encrypted.isdisjoint(pages):
                 raise DataError(f"{name} is encrypted; use a copy without digital restrictions")
         self._parts: dict[str, Document] = {self._package: _XmlTexts(self, self._package)}
@@ -62,10 +65,16 @@ class _Epub:
         return parse_xml(f"{self._archive.name}: {path}", self._archive.read(path), self._limits, doctype=True)
 
     def _find_package(self) -> str:
-        kind = self._archive.read("mimetype") if "mimetype" in self._archive.names else b""
-        if kind.strip() != _MIMETYPE or _CONTAINER not in self._archive.names:
+        names = self._archive.names
+        folders = [name.removesuffix(_CONTAINER) for name in names if name.endswith(_CONTAINER)]
+        if len(folders) == 1 and re.fullmatch(r"[^/]+/", folders[0]):
+            self._folder = folders[0]  # a zip of the folder, not of what is in it: most readers open it
+        mimetype = f"{self._folder}mimetype"
+        kind = self._archive.read(mimetype) if mimetype in names else b""
+        if kind.strip() != _MIMETYPE or self._folder not in folders:
             raise DataError(f"{self._archive.name} is an archive, but not an EPUB book; check the suffix")
-        found = next((each.get("full-path", "") for each in self._parse(_CONTAINER).iter("{*}rootfile")), "")
+        container = self._parse(self._folder + _CONTAINER)
+        found = self._folder + next((each.get("full-path", "") for each in container.iter("{*}rootfile")), "")
         if found not in self._archive.names:
             raise DataError(f"{self._archive.name} has no package document {ascii(found)[:80]}; save it again")
         return found
@@ -109,6 +118,11 @@ def _titles(tree: Any) -> Iterator[Any]:
         yield from tree.iter(f"{_METADATA}title", f"{_METADATA}description")
 
 
+def _set_language(element: Any, language: str) -> None:
+    if XML_LANG in element.attrib:
+        element.set(XML_LANG, target_tag(element.get(XML_LANG), language))
+
+
 class _XmlTexts:
     """Texts of the package document or of a table of contents, each the only content of an element."""
 
@@ -122,6 +136,8 @@ class _XmlTexts:
         for (element, _), tagged in zip(texts, changed_segments(self.segments, translated), strict=True):
             if tagged is not None:
                 element.text = tagged.text
+                _set_language(element, language)
+        _set_language(tree.getroot(), language)
         for element in tree.iter(f"{_METADATA}language"):
             element.text = target_tag(element.text or "", language)
         return serialize_xml(tree, original)

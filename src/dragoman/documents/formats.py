@@ -49,7 +49,7 @@ _HTML = DocumentFormat("text/html", f"{_READER}html_document:read_html")
 _XLIFF = DocumentFormat("application/xliff+xml", f"{_READER}xml.xliff:read_xliff", is_bilingual=True)
 _ASS = DocumentFormat("text/x-ssa", f"{_READER}text.subtitles:read_ass")
 _OPEN = "application/vnd.oasis.opendocument."
-_YAML = DocumentFormat("application/yaml", f"{_READER}strings.yaml_strings:read_yaml")
+_YAML = DocumentFormat("application/yaml", f"{_READER}strings.yaml_strings:YAML")
 _PO = "text/x-gettext-translation"
 _STRINGS = f"{_READER}strings."
 
@@ -59,32 +59,34 @@ def _archive(media_type: str, reader: str) -> DocumentFormat:
 
 
 FORMATS = {
-    ".arb": DocumentFormat("application/json", f"{_STRINGS}json_strings:read_arb"),
+    ".arb": DocumentFormat("application/json", f"{_STRINGS}json_strings:ARB"),
     ".ass": _ASS,
     ".docx": _archive(f"{_OFFICE}wordprocessingml.document", "ooxml:read_docx"),
     ".epub": DocumentFormat("application/epub+zip", f"{_READER}epub:read_epub", MAX_BYTES, is_archive=True),
-    ".ftl": DocumentFormat("text/x-fluent", f"{_STRINGS}fluent:read_ftl"),
+    ".ftl": DocumentFormat("text/x-fluent", f"{_STRINGS}fluent:FTL"),
     ".htm": _HTML,
     ".html": _HTML,
     ".ipynb": DocumentFormat("application/x-ipynb+json", f"{_READER}notebook:read_ipynb"),
-    ".json": DocumentFormat("application/json", f"{_STRINGS}json_strings:read_json"),
+    ".json": DocumentFormat("application/json", f"{_STRINGS}json_strings:JSON"),
     ".md": DocumentFormat("text/markdown", f"{_READER}markdown.document:read_md", 1 << 20),  # parsing is slow
     ".mdx": DocumentFormat("text/mdx", f"{_READER}markdown.document:read_mdx", 1 << 20),
     ".mqxliff": _XLIFF,
     ".odp": _archive(f"{_OPEN}presentation", "odt:read_odp"),
     ".ods": _archive(f"{_OPEN}spreadsheet", "odt:read_ods"),
     ".odt": _archive(f"{_OPEN}text", "odt:read_odt"),
-    ".php": DocumentFormat("application/x-php", f"{_STRINGS}assignments:read_php"),
+    ".php": DocumentFormat("application/x-php", f"{_STRINGS}assignments:PHP_ARRAY"),
     ".po": DocumentFormat(_PO, f"{_READER}text.po:read_po", is_bilingual=True),
     ".pot": DocumentFormat(_PO, f"{_READER}text.po:read_po", is_bilingual=True),
     ".pptx": _archive(f"{_OFFICE}presentationml.presentation", "ooxml:read_pptx"),
     ".properties": DocumentFormat("text/x-java-properties", f"{_STRINGS}assignments:read_properties"),
-    ".resx": DocumentFormat("text/microsoft-resx", f"{_STRINGS}xml_strings:read_resx"),
+    ".resx": DocumentFormat("text/microsoft-resx", f"{_STRINGS}xml_strings:RESX"),
+    ".rst": DocumentFormat("text/x-rst", f"{_READER}prose.restructuredtext:read_rst", 2 << 20),
     ".sdlxliff": _XLIFF,
     ".srt": DocumentFormat("application/x-subrip", f"{_READER}text.subtitles:read_srt"),
     ".ssa": _ASS,
-    ".strings": DocumentFormat("text/x-apple-strings", f"{_STRINGS}assignments:read_apple"),
-    ".stringsdict": DocumentFormat("application/x-plist", f"{_STRINGS}xml_strings:read_stringsdict"),
+    ".strings": DocumentFormat("text/x-apple-strings", f"{_STRINGS}assignments:APPLE"),
+    ".stringsdict": DocumentFormat("application/x-plist", f"{_STRINGS}xml_strings:STRINGSDICT"),
+    ".tex": DocumentFormat("text/x-tex", f"{_READER}prose.latex:read_tex", 2 << 20),
     ".tmx": DocumentFormat("application/x-tmx+xml", f"{_READER}xml.tmx:read_tmx", is_bilingual=True),
     ".ts": DocumentFormat("text/vnd.trolltech.linguist", f"{_STRINGS}qt_ts:read_ts", is_bilingual=True),
     ".txt": DocumentFormat("text/plain", f"{_READER}text.text_file:read_txt"),
@@ -93,7 +95,7 @@ FORMATS = {
     ".xlf": _XLIFF,
     ".xliff": _XLIFF,
     ".xlsx": _archive(f"{_OFFICE}spreadsheetml.sheet", "ooxml:read_xlsx"),
-    ".xml": DocumentFormat("application/xml", f"{_STRINGS}xml_strings:read_android"),
+    ".xml": DocumentFormat("application/xml", f"{_STRINGS}xml_strings:ANDROID"),
     ".yaml": _YAML,
     ".yml": _YAML,
 }
@@ -107,7 +109,7 @@ _CONVERSIONS = {
     "add --as xliff": "mxliff",
     "export it as .xliff": "ttx txlf txml wsxz xlz xcloc",
     "make a .po file of it with msgunfmt": "gmo mo",
-    "convert it to .html or .md": "adoc asciidoc creole org rst tex textile wiki",
+    "convert it to .html or .md": "adoc asciidoc creole org textile wiki",
     "convert it to .docx with LibreOffice": "doc dot fodt pages rtf wpd wps",
     "convert it to .pptx with LibreOffice": "fodp key ppt pps",
     "convert it to .xlsx with LibreOffice": "fods numbers xls xlsb",

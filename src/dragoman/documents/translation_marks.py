@@ -82,6 +82,8 @@ class UnreviewedCount:
 
     own: int = 0
     others: int = 0
+    has_marks: bool = True
+    """Whether the format has a place for marks, so that the authors are known."""
 
     def add(self, found: EarlierTranslation, *, again: bool) -> None:
         """Count a translation if it has text, is not reviewed and stays."""
@@ -101,10 +103,14 @@ def unreviewed_note(document: Document) -> str:
     if not isinstance(document, _CountingDocument):
         return ""
     count = document.unreviewed
-    authors = [
-        *([f"{count.own:,} of an earlier run"] if count.own else []),
-        *([f"{count.others:,} of people or other tools"] if count.others else []),
-    ]
+    authors = (
+        ["of anyone"]
+        if count.others and not count.has_marks
+        else [
+            *([f"{count.own:,} of an earlier run"] if count.own else []),
+            *([f"{count.others:,} of people or other tools"] if count.others else []),
+        ]
+    )
     if not authors:
         return ""
     has = "which stays" if count.own + count.others == 1 else "which stay"

@@ -350,4 +350,5 @@ def _export(bundle: Bundle, kind: Kind, precision: str, output: Path | None) -> 
     how = {"format_number": exporter.FORMAT, "packages": exporter.PACKAGES}
     if output is None:
         return cached_export(bundle, kind, precision, make, **how)
-    return write_export(bundle, output, kind, precision, make, **how)
+    alone = {"alone": True} if kind == "onnx" else {}
+    return write_export(bundle, output, kind, precision, functools.partial(make, **alone), **how)

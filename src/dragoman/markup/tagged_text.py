@@ -1,7 +1,8 @@
 """Text with tags, and the check that tags are correctly nested."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import NamedTuple
 
 from dragoman.text.characters import has_letters
@@ -32,6 +33,13 @@ class TaggedText:
     text: str
     spans: tuple[TagSpan, ...] = ()
     kept: tuple[tuple[int, int], ...] = ()
+
+    def with_marks(self, marks: Mapping[int, str]) -> "TaggedText":
+        """Return the text with other strings in place of some characters, and the tags at the same places."""
+        fragments = [marks.get(place, letter) for place, letter in enumerate(self.text)]
+        moved = [0, *accumulate(map(len, fragments))]
+        spans = tuple(replace(span, start=moved[span.start], end=moved[span.end]) for span in self.spans)
+        return TaggedText("".join(fragments), spans, tuple((moved[start], moved[end]) for start, end in self.kept))
 
     @property
     def has_words(self) -> bool:

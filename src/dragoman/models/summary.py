@@ -59,7 +59,8 @@ def summarize(config: Config, length: int = 25) -> ModelSummary:
     with torch.device("meta"):
         model = build_model(config.model, vocab, vocab)
     parts = tuple(_parts(model))
-    return ModelSummary(parts, sum(part.parameters for part in parts), vocab, vocab, _cost(model, length))
+    cost = _cost(model, length, masks=2 if config.training.r_drop else 1)
+    return ModelSummary(parts, sum(part.parameters for part in parts), vocab, vocab, cost)
 
 
 def _parts(model: nn.Module) -> list[ModelPart]:
@@ -76,7 +77,7 @@ def _parts(model: nn.Module) -> list[ModelPart]:
     return found
 
 
-def _cost(model: Model[Any, Any], length: int) -> Cost:
+def _cost(model: Model[Any, Any], length: int, masks: int) -> Cost:
     tokens = torch.zeros(1, length, dtype=torch.long, device="meta")
     lengths = torch.tensor([length])
     noise = Noise.of(1, 1, torch.zeros(1, dtype=torch.long, device="meta"))
@@ -101,8 +102,8 @@ def _cost(model: Model[Any, Any], length: int) -> Cost:
     return Cost(
         length=length,
         forward_flops=forward.get_total_flops() // length,
-        training_flops=(forward.get_total_flops() + backward.get_total_flops()) // length,
-        training_bytes=sum(kept.values()) // length,
+        training_flops=masks * (forward.get_total_flops() + backward.get_total_flops()) // length,
+        training_bytes=masks * sum(kept.values()) // length,
         memory_bytes=(_bytes(twice) - _bytes(memory)) // length,
         state_bytes=_bytes(state),
         state_growth_bytes=_bytes(after) - _bytes(state),

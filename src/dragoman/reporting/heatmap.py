@@ -40,9 +40,14 @@ class _Label:
 
 
 def heatmap_svg(
-    source_words: Sequence[str], target_words: Sequence[str], weights: NDArray[np.float64], *, title: str
+    source_words: Sequence[str],
+    target_words: Sequence[str],
+    weights: NDArray[np.float64],
+    *,
+    title: str,
+    is_file: bool = False,
 ) -> str:
-    """Draw the map. Shapes: weights [target words, source words], from 0 to 1."""
+    """Draw the map, for a page or as a file. Shapes: weights [target words, source words], from 0 to 1."""
     layout = _layout(source_words, target_words)
     left, top, cell = layout.left, layout.top, layout.cell
     anchor = "middle" if layout.is_upright else "start"
@@ -58,7 +63,7 @@ def heatmap_svg(
         [(left + place * cell + 1, weight) for place, weight in enumerate(row) if weight >= _MIN_WEIGHT]
         for row in weights.tolist()
     ]
-    return render("heatmap.svg", title=title, layout=layout, columns=columns, rows=rows, weights=drawn)
+    return render("heatmap.svg", title=title, layout=layout, columns=columns, rows=rows, weights=drawn, is_file=is_file)
 
 
 def _layout(source_words: Sequence[str], target_words: Sequence[str]) -> _Layout:

@@ -22,6 +22,7 @@ from dragoman.server.routes import (
     google,
     health,
     libretranslate,
+    memories,
     microsoft,
     openai,
     static_files,
@@ -62,6 +63,9 @@ def create_app(
     routers: list[tuple[Dialect, APIRouter]] = [
         (LIBRETRANSLATE, libretranslate.router(pipeline)),
         (NATIVE, v1.router(pipeline)),
+        (NATIVE, memories.router(pipeline)),
+        (NATIVE, memories.correction_router(pipeline)),
+        (memories.WEBLATE, memories.weblate_router(pipeline)),
         (openai.OPENAI, openai.router(pipeline)),
         (LIBRETRANSLATE, document_files.router(pipeline, stores=not is_replica)),
         *((deepl.DEEPL, each) for each in deepl.routers(pipeline)),

@@ -72,6 +72,7 @@ class ServerMetrics:
         self._sizes = histogram("dragoman_batch_size", "Sentences per batch.", buckets=_SIZES)
         self._batch_seconds = histogram("dragoman_batch_seconds", "Duration of batches.", ("model",), buckets=_SECONDS)
         self._tokens = counter("dragoman_tokens_total", "Translated tokens.", ("model", "side"))
+        self._cached = counter("dragoman_cache_texts_total", "Texts by result of the cache.", ("result",))
         self._rejected = counter("dragoman_rejected_total", "Rejected requests.", ("reason",))
         self._flags = counter("dragoman_quality_flags_total", "Quality flags of translations.", ("flag",))
         self._cancelled = counter("dragoman_cancelled_sentences_total", "Cancelled sentences.")
@@ -116,6 +117,10 @@ class ServerMetrics:
     def count_flag(self, flag: str) -> None:
         """Count a translation with this quality flag."""
         self._flags.labels(flag).inc()
+
+    def count_cached(self, *, is_hit: bool) -> None:
+        """Count a text that is looked up in the cache."""
+        self._cached.labels("hit" if is_hit else "miss").inc()
 
     def count_rejected(self, reason: str) -> None:
         """Count a rejected request by `RequestError.reason`."""

@@ -13,6 +13,7 @@ from dragoman.api.translation.translation import Translation
 from dragoman.markup.html_text import HtmlText
 from dragoman.server.errors import ErrorCode, RequestError
 from dragoman.server.glossaries import StoredGlossary
+from dragoman.storage.memory_reader import MemoryReader
 
 _DOCUMENTED = {"use_attribute_docstrings": True}  # OpenAPI shows the docstrings of the fields
 
@@ -95,8 +96,12 @@ class TranslationRequest:
     """A stored glossary; its dictionary of the language pair is used if there is one."""
     dialect: Dialect = NATIVE
     """The API that the client uses; error messages have its names."""
+    memory: MemoryReader | None = None
+    """Translation memories; those that every request reads if not given."""
     min_confidence: float | None = None
     """Confidence below which a text is left untranslated; that of the server if not given."""
+    targets: Sequence[str] = ()
+    """Target languages, if there may be several of them."""
 
     def parse_page(self, text: str) -> HtmlText | None:
         return HtmlText.parse(text, ignored=self.ignored_tags, is_xml=self.is_xml) if self.is_html else None

@@ -4,12 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dragoman.config.base import Bytes, Cli, NotNegative, Positive, Settings, Share, Size
+from dragoman.config.base import Bytes, Cli, NotNegative, Positive, Settings, Share, Size, ZeroBytes
 from dragoman.config.engine import DeviceName, EngineName, PrecisionName
 
 MIB = 1 << 20
 
 _ADDRESS, _ENGINE, _ACCESS, _LIFECYCLE = "Address", "Engine", "Access and logs", "Lifecycle"
+_MEMORY = "Memory"
 
 
 class Limits(Settings):
@@ -78,6 +79,8 @@ class ServerSettings(Settings):
     """Seconds that a partial batch waits for more sentences while all workers are idle."""
     memory_bytes: Annotated[Bytes | None, Cli(_ENGINE, default="most of the available memory", metavar="SIZE")] = None
     """Memory limit of loaded models, in bytes or as `2 GiB`; the least recently used are unloaded."""
+    cache_size: Annotated[ZeroBytes, Cli(_ENGINE, default="0, no cache", metavar="SIZE")] = 0
+    """Memory for translations that are kept, in bytes or as `64 MiB`; each API key, or address, has its own."""
     preload: Annotated[int, Field(ge=0), Cli(_ENGINE)] = 4
     """Number of models loaded at the start if their memory permits; others are loaded at their first request."""
     unload_idle: Annotated[NotNegative, Cli(_ENGINE)] = 0.0
@@ -92,6 +95,12 @@ class ServerSettings(Settings):
     """File of API keys, one per line."""
     glossaries: Annotated[str | None, Cli(_ACCESS, metavar="FOLDER", default="in memory")] = None
     """Folder of the glossaries that clients store, one file each; without it they are lost at the end."""
+    database: Annotated[str | None, Cli(_MEMORY, metavar="URL", default="a file in the user's data folder")] = None
+    """Database of memories and corrections: sqlite:///FILE, or postgresql://USER@HOST/NAME for several servers."""
+    memory: Annotated[tuple[str, ...], Cli(_MEMORY, metavar="NAME,…", default="none")] = ()
+    """Memories that every request may use, with any key; exact matches replace translations."""
+    memory_threshold: Annotated[int, Field(ge=1, le=101), Cli(_MEMORY)] = 99
+    """Smallest score of a match that replaces a translation, for requests that set none: 99 is the same text."""
     trust_proxy: Annotated[bool, Cli(_ACCESS)] = False
     """Read client addresses from X-Forwarded-For; only behind a proxy that sets it."""
     page: Annotated[bool, Cli(_ADDRESS)] = True

@@ -14,7 +14,6 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor, distribute_tensor
 
-from dragoman.bundle.bundle_config import migrate_config
 from dragoman.bundle.verified_folder import recover, remove_folder, remove_leftovers, verify, write_verified
 from dragoman.bundle.weights import disk_errors
 from dragoman.config import Config, parse_config, to_toml
@@ -31,15 +30,6 @@ _AVERAGE = "average.safetensors"
 _REQUIRED = {_WEIGHTS, _OPTIMIZER, CHECKPOINT_STATE, PROJECT}
 _FOLDER = re.compile(r"step_(0|[1-9]\d{0,17})")
 _LEFTOVER = re.compile(rf"({_FOLDER.pattern})\.(tmp|old)")
-_RENAMED = {  # fields of earlier formats
-    "validated": "last_validated",
-    "guard": "divergence",
-    "kept": "checkpoints",
-    "sound": "last_good",
-    "returns": "rollbacks",
-}
-_DIVERGENCE = {"seen": "good_updates", "bad": "consecutive_bad"}
-_BEST = {"since": "validations_since"}
 
 
 def gather_weights(model: nn.Module, *, keep: bool = True) -> dict[str, Tensor]:
@@ -121,13 +111,11 @@ def _placed_like(tensor: Tensor, values: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A verified checkpoint. `state` holds the saved JSON values, with current names of fields."""
+    """A verified checkpoint. `state` holds the saved JSON values."""
 
     folder: Path
     update: int
     state: dict[str, Any]
-    version: int
-    """Format version of the folder."""
 
     def weights(self) -> dict[str, Tensor]:
         return _read_tensors(self.folder / _WEIGHTS)
@@ -143,7 +131,7 @@ class Checkpoint:
 
     def config(self) -> Config:
         table = tomllib.loads((self.folder / PROJECT).read_text(encoding="utf-8"))
-        return parse_config(migrate_config(table, self.version))
+        return parse_config(table)
 
 
 class CheckpointStore:
@@ -203,8 +191,7 @@ class CheckpointStore:
         written = _read_state(folder / CHECKPOINT_STATE)
         if written["update"] != update:
             raise BundleError(f"{folder} is the checkpoint of update {written['update']}, not {update}; rename it")
-        version = manifest["version"]
-        return Checkpoint(folder, update, migrate_state(written["state"], version), version)
+        return Checkpoint(folder, update, written["state"])
 
     def steps(self) -> list[int]:
         """The updates that have a checkpoint folder, damaged or not, in ascending order."""
@@ -253,22 +240,6 @@ def _read_state(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         pass
     raise BundleError(f"{path} does not hold the state of a run; use another checkpoint")
-
-
-def migrate_state(state: dict[str, Any], version: int) -> dict[str, Any]:
-    """The `state` of a checkpoint of a format version, with the current names of its fields."""
-    if version >= 2 or "standing" not in state:
-        return state
-    state = _renamed(state, {"standing": "train_state"})
-    train_state = _renamed(state["train_state"], _RENAMED)
-    train_state["divergence"] = _renamed(train_state["divergence"], _DIVERGENCE)
-    if train_state["best"] is not None:
-        train_state["best"] = _renamed(train_state["best"], _BEST)
-    return state | {"train_state": train_state}
-
-
-def _renamed(table: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    return {names.get(name, name): value for name, value in table.items()}
 
 
 class CheckpointManager:

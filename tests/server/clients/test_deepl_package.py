@@ -23,7 +23,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
     key = create_key(keys, "anna")
     with pytest.MonkeyPatch.context() as patch:  # it is killed, and cannot delete the documents it keeps
         patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("documents")))
-        with running({"keys": str(keys)}) as started:
+        with running({"keys": str(keys), "database": f"sqlite:///{keys}.db"}) as started:
             yield started.url, key
 
 
@@ -131,3 +131,29 @@ def test_the_command(server: tuple[str, str], tmp_path: Path) -> None:
     assert (tmp_path / "out" / "a.txt").read_text() == "Two-de dogs-de"
     run("glossary", "create", "--name", "Snow", "--from", "EN", "--to", "DE", "dogs=Hunde")
     assert "Snow" in run("glossary", "list")
+
+
+def test_translation_memories(client: Any, tmp_path: Path) -> None:
+    unit = "<tu><tuv xml:lang='{}'><seg>Two big dogs play</seg></tuv><tuv xml:lang='de'><seg>{}</seg></tuv></tu>"
+    body = unit.format("en", "Zwei Hunde spielen") + unit.format("fr", "x")
+    (tmp_path / "a.tmx").write_text(f"<tmx version='1.4'><header srclang='en'/><body>{body}</body></tmx>")
+    job = client.import_translation_memory_from_filepath(tmp_path / "a.tmx", display_name="dogs")
+    assert job.ok
+    (memory,) = client.list_translation_memories()
+    assert (memory.name, memory.segment_count) == ("dogs", 2)
+    assert client.get_translation_memory(memory).translation_memory_id == memory.translation_memory_id
+    page = client.list_translation_memory_segments(memory, filter_text="spielen")
+    assert [each.source_text for each in page.segments] == ["Two big dogs play"]
+    given = {"source_lang": "EN", "target_lang": "DE", "translation_memory": memory}
+    assert client.translate_text("Two big dogs play", **given).text == "Zwei Hunde spielen"
+    assert client.translate_text("Two small dogs play", **given).text == "Zwei Hunde spielen"  # 75 of 100
+    one = client.translate_text("Two small dogs play", **given, translation_memory_threshold=90)
+    assert one.text == "Two-de small-de dogs-de play-de"
+    client.export_translation_memory_to_filepath(memory, tmp_path / "b.tmx")
+    assert "Zwei Hunde spielen" in (tmp_path / "b.tmx").read_text("utf-8")
+    (tmp_path / "bad.tmx").write_text("<html/>")
+    with pytest.raises(deepl.DeepLException, match="must be TMX"):
+        client.import_translation_memory_from_filepath(tmp_path / "bad.tmx")
+    client.delete_translation_memory(memory)
+    with pytest.raises(deepl.DeepLException):
+        client.get_translation_memory(memory)

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.bundle.bundle_config import read_shared_config, shared_config
-from dragoman.bundle.verified_folder import VERSION
 from dragoman.config import load_config, parse_config, preset_names, to_toml
 
 BASE = load_config("luong2015-desk").model_dump(exclude_none=True)
@@ -57,11 +56,11 @@ def test_names_take_the_place_of_paths_everywhere(path: str, name: str):
 def test_every_preset_is_read_as_it_is_written():
     for name in preset_names():
         config = load_config(name)
-        assert read_shared_config("x", to_toml(config).encode(), VERSION) == config
+        assert read_shared_config("x", to_toml(config).encode()) == config
 
 
 @given(st.text(), st.lists(st.text(min_size=1), min_size=1))
 def test_whatever_is_written_is_read(description: str, files: list[str]):
     data = {"source": "en", "target": "de", "train": [{"files": files}]}
     config = parse_config(BASE | {"description": description, "data": data})
-    assert read_shared_config("x", to_toml(config).encode(), VERSION) == config
+    assert read_shared_config("x", to_toml(config).encode()) == config

@@ -38,6 +38,13 @@ def test_a_shipped_example_is_small_and_its_card_is_complete(folder: Path):
     assert "| Tatoeba test | bleu |" in card_section(card, "Scores")
 
 
+def test_the_shipped_example_translates_short_sentences():
+    """The real weights, as a user gets them: a broken or swapped file would give other words."""
+    with Translator.open("everyday", threads=1) as translator:
+        found = translator.translate(["Where is the station?", "I don't understand.", "It is raining."])
+    assert [str(each).lower() for each in found] == ["wo ist der bahnhof?", "ich verstehe nicht.", "es regnet."]
+
+
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An installation with one example, and a new user: no stored models, an empty cache and folder."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import save
+from safetensors.numpy import load, save
 
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.bundle.shortlist import Shortlist
@@ -41,8 +41,8 @@ def numbers(*values: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("arrays", "complaint"),
     [
-        ({}, "does not hold three lists of int32"),
-        ({"always": numbers(1), "offsets": numbers(0, 1)}, "does not hold three lists of int32"),
+        ({}, "does not hold three lists of integers"),
+        ({"always": numbers(1), "offsets": numbers(0, 1)}, "does not hold three lists of integers"),
         ({"always": numbers(1), "offsets": numbers(0, 0, 0), "tokens": numbers().astype(np.int64)}, "three lists"),
         ({"always": numbers(1), "offsets": numbers(0, 0), "tokens": numbers()}, "one list per source token, got 2"),
         ({"always": numbers(1), "offsets": numbers(0, 1, 1), "tokens": numbers()}, "one list per source token"),
@@ -56,3 +56,14 @@ def test_other_files_are_refused(arrays: dict[str, np.ndarray], complaint: str):
         Shortlist.from_bytes(save(arrays), 2, 9)
     with pytest.raises(BundleError, match="must be safetensors"):
         Shortlist.from_bytes(b"text", 2, 9)
+
+
+def test_tokens_take_16_bits_if_they_suffice_and_those_of_earlier_versions_are_read():
+    shortlist = Shortlist.of_lists([8], LISTS)
+    arrays = load(shortlist.to_bytes())
+    assert arrays["tokens"].dtype == np.uint16
+    for tokens in (arrays["tokens"], arrays["tokens"].astype(np.int32)):
+        read = Shortlist.from_bytes(save(arrays | {"tokens": tokens}), len(LISTS), 10)
+        assert sorted(read.candidates([4]).tolist()) == sorted(shortlist.candidates([4]).tolist())
+    wide = Shortlist.of_lists([8], [[70_000]])
+    assert load(wide.to_bytes())["tokens"].dtype == np.int32

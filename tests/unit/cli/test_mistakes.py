@@ -93,7 +93,7 @@ MISTAKES = [
         "the configuration must be a .toml file or a preset, got pairs-31k; did you mean",
     ),
     ("export BUNDLE", 2, "Missing option '--to'; write --to ctranslate2|onnx"),
-    ("inspect BUNDLE a -o x.pdf", 2, "--output must end in .html, .png, .svg or .json, got x.pdf"),
+    ("inspect BUNDLE a -o x.pdf", 2, "--output must end in .html, .svg or .json, got x.pdf"),
     ("serve --config settings.toml", 2, "no model was given; name a bundle, a run or a project"),
     ("demo text", 2, "text has other files than those of a demo; name another"),
 ]

@@ -26,6 +26,12 @@ def tiny_bundle(preset: str = "vaswani2017-desk", seed: int = 1) -> Path:
     return random_bundle(Path(_FOLDER.name) / f"{preset}-{seed}", preset, seed=seed).folder
 
 
+@functools.cache
+def english_german() -> Path:
+    """A bundle that states its languages; do not write into it."""
+    return random_bundle(Path(_FOLDER.name) / "en-de", languages=("en", "de")).folder
+
+
 def typed(*arguments: str | Path, stdin: bytes | str = b"") -> Result:
     """The command, run in this process."""
     return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)

@@ -97,12 +97,12 @@ def translations(work: Path, options: LineTranslatorOptions, cases: dict[int, in
             killed: list[int] = []
             killer = threading.Thread(target=kill_workers, args=(pool, kills, killed))
             killer.start()
-            found = translate_folder(pool, work / "in", work / f"cluster-{workers}", job=pool.job)
+            outcome = translate_folder(pool, work / "in", work / f"cluster-{workers}", job=pool.job)
             killer.join()
             yield (
                 f"{workers} workers",
                 {
-                    "lines": found.lines,
+                    "lines": outcome.lines,
                     "same": contents(work / f"cluster-{workers}") == contents(work / "local"),
                     "job": pool.job == local.job(),
                     "languages": pool.languages == local.translator.languages,
@@ -138,8 +138,8 @@ def error_of(run: Any) -> str:
     return ""
 
 
-def main() -> None:
-    work = Path(sys.argv[1])
+def found(work: Path, *, is_long: bool) -> dict[str, Any]:
+    """What each case found; Ray must run."""
     input_lines._LINES = 16
     random_bundle(work / "bundle")
     write_texts(work / "in")
@@ -149,13 +149,12 @@ def main() -> None:
         SearchSettings(beam=2, max_length=12),
         LineFormat(flags=True),
     )
-    with ray_session("ray", processors=2):
-        if "long" in sys.argv:
-            found = dict(translations(work, options, {1: 0})) | dict(errors())
-        else:
-            found = dict(translations(work, options, {2: KILLS})) | dict(missing_bundle(options))
-    print(json.dumps(found))
+    if is_long:
+        return dict(translations(work, options, {1: 0})) | dict(errors())
+    return dict(translations(work, options, {2: KILLS})) | dict(missing_bundle(options))
 
 
 if __name__ == "__main__":
-    main()
+    with ray_session("ray", processors=2):
+        report = found(Path(sys.argv[1]), is_long=True)
+    print(json.dumps(report))

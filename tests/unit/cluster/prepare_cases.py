@@ -90,13 +90,14 @@ def cases(work: Path, *, is_long: bool) -> Iterator[tuple[str, Any]]:
         yield "manifest without a chunk", sha256_of_file(work / "lost/prepared/manifest.json")
 
 
-def main() -> None:
+def found(work: Path, *, is_long: bool) -> dict[str, Any]:
+    """What each case found; Ray must run."""
     clean_stage._CHUNK_PAIRS = 64
     exact_duplicates._ROWS_A_TASK = 100
-    with ray_session("ray", processors=2):
-        found = dict(cases(Path(sys.argv[1]), is_long="long" in sys.argv))
-    print(json.dumps(found))
+    return dict(cases(work, is_long=is_long))
 
 
 if __name__ == "__main__":
-    main()
+    with ray_session("ray", processors=2):
+        report = found(Path(sys.argv[1]), is_long=True)
+    print(json.dumps(report))

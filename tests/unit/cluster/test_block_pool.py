@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import pytest
 from dragoman.environment import is_installed
 from dragoman.files import read_json
 from testkit.random_bundle import random_bundle, words
-from tests.unit.cluster.pool_cases import KILLS
+from tests.unit.cluster.ray_environment import ray_environment
 
 pytestmark = [
     pytest.mark.slow,
@@ -25,29 +24,20 @@ pytestmark = [
 ]
 
 
-def run_cases(folder: Path, *more: str) -> dict[str, Any]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    command = [sys.executable, "-m", "tests.unit.cluster.pool_cases", str(folder), *more]
+def run_cases(folder: Path) -> dict[str, Any]:
+    environment = ray_environment()
+    command = [sys.executable, "-m", "tests.unit.cluster.pool_cases", str(folder)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return report
 
 
-def expected(found: dict[str, Any], killed: int) -> dict[str, Any]:
-    return {"lines": 241, "same": True, "job": True, "languages": True, "flags": found["flags"], "killed": killed}
-
-
-def test_two_workers_of_which_some_are_killed_give_the_bytes_of_one_process(tmp_path: Path) -> None:
-    found = run_cases(tmp_path)
-    assert found["2 workers"] == expected(found, KILLS)
-    assert found["missing"].startswith("BundleError: /none/bundle is missing on a node; ")
-
-
 @pytest.mark.long
 def test_one_worker_and_errors(tmp_path: Path) -> None:
-    found = run_cases(tmp_path, "long")
-    assert found["1 workers"] == expected(found, 0)
+    found = run_cases(tmp_path)
+    same = {"lines": 241, "same": True, "job": True, "languages": True, "flags": found["flags"], "killed": 0}
+    assert found["1 workers"] == same
     for case, message in {
         "not UTF-8": r"DataError: in\.txt:2 must be UTF-8 text, got byte 0xFF at position 1 of the line; .*",
         "die": r"DataError: in\.txt:2-2 must be translated by one of the workers, got 4 that ended unexpectedly; .*",
@@ -62,7 +52,7 @@ def test_killed_on_ray_and_continued_without_it(tmp_path: Path) -> None:
     random_bundle(tmp_path / "bundle")
     lines = 30_000
     (tmp_path / "in").write_text("".join(f"{' '.join(words(row % 50, 5))}\n" for row in range(lines)), encoding="utf-8")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    environment = ray_environment()
     search = ["--engine", "ctranslate2", "--threads", "1", "--beam", "1", "--max-length", "8"]
     command = [sys.executable, "-m", "dragoman", "translate", str(tmp_path / "bundle"), str(tmp_path / "in"), *search]
     subprocess.run([*command, "-o", str(tmp_path / "whole")], check=True, capture_output=True, timeout=600)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from dragoman.config import to_toml
 from dragoman.environment import is_installed
 from dragoman.files import read_json
 from tests.equivalence.test_preparation_determinism import corpora
-from tests.unit.cluster.prepare_cases import KILLED_IN
+from tests.unit.cluster.ray_environment import ray_environment
 
 pytestmark = [
     pytest.mark.slow,
@@ -26,7 +25,7 @@ pytestmark = [
 
 
 def run(*command: str) -> str:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    environment = ray_environment()
     done = subprocess.run(
         [sys.executable, "-m", *command], env=environment, capture_output=True, text=True, timeout=900, check=False
     )
@@ -34,27 +33,21 @@ def run(*command: str) -> str:
     return done.stdout
 
 
-def run_cases(folder: Path, *more: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run("tests.unit.cluster.prepare_cases", str(folder), *more).splitlines()[-1])
+def run_cases(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run("tests.unit.cluster.prepare_cases", str(folder)).splitlines()[-1])
     return found
-
-
-def test_two_workers_of_which_some_are_killed_write_the_files_of_one_process(tmp_path: Path) -> None:
-    found = run_cases(tmp_path)
-    assert found["killed"] == len(KILLED_IN)
-    assert found["2 workers"]
-    assert found["manifest of 2 workers"] == found["manifest"]
 
 
 @pytest.mark.long
 def test_one_worker_writes_the_same_files_and_a_lost_chunk_is_noticed(tmp_path: Path) -> None:
-    found = run_cases(tmp_path, "long")
+    found = run_cases(tmp_path)
     assert found["1 worker"]
     assert re.fullmatch(r"DataError: /none/\d is missing on a node; .*", found["not shared"])
     assert not found["a chunk is lost"]
     assert found["manifest without a chunk"] != found["manifest"]
 
 
+@pytest.mark.long
 def test_command_line(tmp_path: Path) -> None:
     manifests = []
     for name, options in (("local", []), ("ray", ["--on", "ray", "--workers", "1"])):

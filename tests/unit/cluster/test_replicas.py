@@ -22,6 +22,7 @@ import pytest
 from dragoman.environment import is_installed
 from dragoman.errors import ConfigError
 from tests.server.bundles import tiny_bundle
+from tests.unit.cluster.ray_environment import ray_environment
 
 pytestmark = [
     pytest.mark.slow,
@@ -78,7 +79,7 @@ class Running:
 
 @contextmanager
 def serving(bundle: Path, log: Path, *more: str) -> Iterator[Running]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "DRAGOMAN_PORT"))}
+    environment = ray_environment()
     command = [sys.executable, "-m", "dragoman", "serve", f"tiny={bundle}", "--port", "0", "--threads", "1"]
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
@@ -145,6 +146,7 @@ def test_what_replicas_do_not_share_is_rejected(cluster: Running) -> None:
         assert (answer.status_code, answer.json()["code"]) == (501, "single_process_only")
 
 
+@pytest.mark.long
 def test_a_killed_replica_is_started_again_and_no_answer_is_wrong(cluster: Running) -> None:
     body = {"q": "a b c", "source": "en", "target": "de"}
     expected = httpx.post(f"{cluster.url}/translate", json=body, timeout=60).json()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from dragoman.environment import is_installed
 from testkit.random_bundle import random_bundle, words
+from tests.unit.cluster.ray_environment import ray_environment
 
 pytestmark = [
     pytest.mark.long,
@@ -22,6 +22,7 @@ pytestmark = [
 SMALL_BLOCKS = """
 from dragoman.api.files import input_lines
 from dragoman.cli.main import main
+from tests.unit.cluster.ray_environment import ray_environment
 input_lines._LINES = 64
 main()
 """
@@ -34,7 +35,7 @@ def test_same_bytes_as_one_process(tmp_path: Path) -> None:
     lines = 300  # five blocks
     text = "".join(f"{' '.join(words(row % 90, 2))}\n" for row in range(lines))
     (tmp_path / "text").write_text(text, encoding="utf-8")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    environment = ray_environment()
     search = ["--sample", "--temperature", "1000", "--max-length", "12", "--engine", "torch", "--threads", "1"]
     pairs = ["--round-trip", "bundle-2", "--min-chrf", "0.5", "--noise", "--tag", "<BT>"]
     command = [sys.executable, "-c", SMALL_BLOCKS, "backtranslate", "bundle-1", "text", *search, *pairs]

@@ -143,14 +143,16 @@ def cases(work: Path, config: Config, *, is_long: bool) -> Iterator[tuple[str, A
     yield "workers left", workers_left()
 
 
-def main() -> None:
-    settings = ["training.reproducible=true", "training.keep_last=99", f"training.max_updates={UPDATES}"]
-    settings += [f"training.validate_every={UPDATES}", "training.validation_sentences=0"]
+def found(work: Path, *, is_long: bool) -> dict[str, Any]:
+    """What each case found; Ray must run."""
+    updates = UPDATES if is_long else 12
+    settings = ["training.reproducible=true", "training.keep_last=99", f"training.max_updates={updates}"]
+    settings += [f"training.validate_every={updates}", "training.validation_sentences=0"]
     config = tiny_training("luong2015-desk", *settings, "training.ema_decay=0.9")
-    with ray_session("ray", processors=2):
-        found = dict(cases(Path(sys.argv[1]), config, is_long="long" in sys.argv))
-    print(json.dumps(found))
+    return dict(cases(work, config, is_long=is_long))
 
 
 if __name__ == "__main__":
-    main()
+    with ray_session("ray", processors=2):
+        report = found(Path(sys.argv[1]), is_long=True)
+    print(json.dumps(report))

@@ -169,6 +169,23 @@ export const words = ['not this',
 stays */}
 """
 
+RST = b"""\
+A title
+=======
+
+- A *small* word for `the docs <https://example.org>`__ and ``code``::
+
+    not_prose()
+
+.. note:: Take care
+"""
+TEX = rb"""\section{A title}\label{a}
+A \emph{small} word in~\cite{b}, not in $a$.
+\begin{verbatim}
+not prose
+\end{verbatim}
+"""
+
 SAMPLES: dict[str, tuple[bytes, list[str]]] = {
     "xlsx": (
         XLSX,
@@ -191,5 +208,7 @@ SAMPLES: dict[str, tuple[bytes, list[str]]] = {
         ],
     ),
     "odp": (ODP, ["Our plan", "Speak slowly"]),
+    "rst": (RST, ["A title", "A small word for the docs and ``code``:", "Take care"]),
+    "tex": (TEX, ["A title", "A small word in~\\cite{b}, not in $a$."]),
 }
 """Content and texts by ending."""

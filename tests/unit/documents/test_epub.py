@@ -41,6 +41,22 @@ def test_links_ids_styles_and_notes_stay():
     assert b'src="text/a.xhtml#s"' in after["OEBPS/toc.ncx"]
 
 
+def test_a_zip_of_the_folder_of_a_book_is_read():
+    files = {f"A book/{name}": data for name, data in members(EPUB).items()}
+    after = members(translated("a.epub", packed(files), "pt"))
+    assert after == {f"A book/{name}": data for name, data in members(translated("a.epub", EPUB, "pt")).items()}
+    with pytest.raises(DataError, match="not an EPUB book"):
+        read_document("a.epub", packed({f"a/{name}": data for name, data in files.items()}))
+
+
+def test_the_package_declares_the_language_of_the_translation():
+    package = members(EPUB)["OEBPS/a.opf"].decode().replace("<package ", '<package xml:lang="en" ', 1)
+    package = package.replace("<dc:title>", '<dc:title xml:lang="en">', 1)
+    written = members(translated("a.epub", packed(members(EPUB) | {"OEBPS/a.opf": package.encode()}), "pt"))
+    assert written["OEBPS/a.opf"].count(b'xml:lang="pt"') == 2
+    assert b'xml:lang="en"' not in written["OEBPS/a.opf"]
+
+
 @pytest.mark.parametrize("empty", ["<script src='a'/>", "<title/>", "<p/>", "<a id='b'/>", "<td/>", "<svg/>", "<i/>"])
 def test_elements_that_end_with_their_start_tag_hide_nothing(empty: str):
     page = members(EPUB)[PAGE].replace(b"<p>A word", f"{empty}<p>A {empty}word".encode())

@@ -51,3 +51,11 @@ def test_costs_of_sizes_no_machine_could_hold():
         family="transformer", dim=65_536, heads=64, feedforward=131_072, encoder_layers=4, decoder_layers=4
     )
     assert summarize(described, length=2).parameters > 10**11
+
+
+def test_r_drop_trains_on_every_pair_twice():
+    described = config(family="transformer", dim=8, heads=2, feedforward=16)
+    twice = described.model_copy(update={"training": described.training.model_copy(update={"r_drop": 5.0})})
+    once, both = summarize(described).cost, summarize(twice).cost
+    assert both.forward_flops == once.forward_flops
+    assert (both.training_flops, both.training_bytes) == (2 * once.training_flops, 2 * once.training_bytes)

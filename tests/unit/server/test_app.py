@@ -22,10 +22,12 @@ from tests.server.asgi_calls import Caller
 from tests.server.fake_service import FakeService
 
 _DOCUMENT, _GLOSSARY = "/v2/document/{document_id}", "glossaries/{glossary_id}"
+_MEMORIES, _UNIT = "/v3/translation_memories", "/v1/memories/{name}/units/{unit}"
 _GOOGLE, _MICROSOFT = "/language/translate/v2", "/translator/text/v3.0"
 _PROJECTS = ("/v3/projects/{project}", "/v3/projects/{project}/locations/{location}")
 WITHOUT_TRANSLATION = {
     *("/detect", "/suggest", "/v1/models/reload", "/v2/glossaries", "/v3/glossaries", _DOCUMENT, f"{_DOCUMENT}/result"),
+    *("/v1/corrections", f"{_MEMORIES}/import", f"{_MEMORIES}/{{memory}}/export"),
     *(f"{_GOOGLE}/detect", *(f"{path}:detectLanguage" for path in _PROJECTS), f"{_MICROSOFT}/detect"),
 }
 """POST routes that translate nothing."""
@@ -33,8 +35,8 @@ WITHOUT_TRANSLATION = {
 HEALTH = {"/health", "/livez", "/readyz"}
 PUBLIC = {
     *("/", "/assets/{name:path}", "/docs", "/openapi.json", "/spec", *HEALTH),
-    *("/download_file/{name}", "/frontend/settings", "/languages", "/suggest", "/v1/models"),
-    f"{_MICROSOFT}/languages",
+    *("/download_file/{name}", "/frontend/settings", "/languages", "/v1/models"),
+    *(f"{_MICROSOFT}/languages", f"{_MEMORIES}/jobs/{{job}}/file"),
 }
 ACCESS: dict[str, RouteAccess] = {
     **dict.fromkeys(PUBLIC, "public"),
@@ -50,6 +52,13 @@ ACCESS: dict[str, RouteAccess] = {
     **dict.fromkeys(("/v2/glossary-language-pairs", "/v2/glossaries", "/v3/glossaries"), "key"),
     **dict.fromkeys((f"/v2/{_GLOSSARY}", f"/v2/{_GLOSSARY}/entries", f"/v3/{_GLOSSARY}"), "key"),
     **dict.fromkeys((f"/v3/{_GLOSSARY}/entries", f"/v3/{_GLOSSARY}/dictionaries"), "key"),
+    **dict.fromkeys(
+        ("/v1/corrections", "/v1/memories", "/v1/memories/{name}", "/v1/memories/{name}/units", _UNIT), "key"
+    ),
+    **dict.fromkeys(("/tmserver/languages/", "/tmserver/{source}/{target}/unit/{text:path}"), "key"),
+    **{f"{_MEMORIES}{end}": "key" for end in ("", "/import", "/jobs/{job}", "/{memory}", "/{memory}/export")},
+    f"{_MEMORIES}/{{memory}}/segments": "key",
+    "/suggest": "body_key",
     "/v1/models/reload": "admin",
     "/metrics": "metrics",
 }
@@ -96,7 +105,9 @@ def test_every_route_that_translates_reserves_capacity():
     declared = {(path, policies.find(method, path)) for method, path in routes()}
     assert posted - WITHOUT_TRANSLATION == {path for path, policy in declared if policy and policy.translates}
     assert posted - WITHOUT_TRANSLATION == set(TRANSLATING)
-    assert {path for path, policy in declared if policy and policy.is_upload} == {"/translate_file", "/v2/document"}
+    assert {path for path, policy in declared if policy and policy.is_upload} == {
+        *("/translate_file", "/v2/document", "/v1/memories/{name}", f"{_MEMORIES}/jobs/{{job}}/file")
+    }
 
 
 def test_every_route_declares_who_may_use_it():

@@ -1,6 +1,5 @@
 """Glossaries are stored by client and survive a restart."""
 
-import shutil
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,6 @@ from dragoman.server.glossaries import (
 )
 from dragoman.text.glossary import Glossary, lenient_glossary
 
-FROZEN = Path(__file__).parents[2] / "fixtures" / "formats-0.1" / "glossaries"
 GOOD: dict[str, tuple[EntriesFormat, str]] = {
     "tsv": ("tsv", "a b\tc\nd\te, f"),
     "crlf and blank lines": ("tsv", "\r\na b\tc\r\n\r\nd\te, f\r\n"),
@@ -213,16 +211,6 @@ def test_no_change_made_at_the_same_time_is_lost() -> None:
     for each in threads:
         each.join()
     assert len(store.get("", made.id).dictionaries[0].terms) == 101
-
-
-def test_the_first_format_is_read(tmp_path: Path) -> None:
-    shutil.copytree(FROZEN, tmp_path / "glossaries")
-    (found,) = open_glossary_store(tmp_path / "glossaries").of_owner("anna")
-
-    assert (found.name, found.created) == ("Winter", "2026-11-16T09:00:00.000000+00:00")
-    assert [(each.source, each.target, each.terms) for each in found.dictionaries] == [
-        ("en", "de", {"snow": "Schnee", "Anna": "Anna"})
-    ]
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ export interface paths {
         put?: never;
         /**
          * Suggest
-         * @description Reject a suggestion, as LibreTranslate does if suggestions are disabled.
+         * @description Store a better translation; an approved one counts at once, as an exact match.
          */
         post: operations["suggest"];
         delete?: never;
@@ -178,6 +178,154 @@ export interface paths {
          * @description Reload bundles that changed on disk; requires a key with the right `admin`.
          */
         post: operations["v1_models_reload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Memories
+         * @description List the translation memories of the key and the shared ones.
+         */
+        get: operations["v1_memories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memories/{name}/units": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Units
+         * @description List units of a memory, 100 at a time.
+         */
+        get: operations["v1_memories_units"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memories/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Import Units
+         * @description Add the units of a file, the body, to a memory of the key, which is created if missing.
+         */
+        put: operations["put_v1_memories_by_name"];
+        post?: never;
+        /**
+         * Remove Memory
+         * @description Delete a memory of the key.
+         */
+        delete: operations["delete_v1_memories_by_name"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memories/{name}/units/{unit}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove Unit
+         * @description Delete a unit of a memory of the key.
+         */
+        delete: operations["delete_v1_memories_units_by_unit"];
+        options?: never;
+        head?: never;
+        /**
+         * Review
+         * @description Approve or reject a unit; a server with keys requires the right `approve`.
+         */
+        patch: operations["patch_v1_memories_units_by_unit"];
+        trace?: never;
+    };
+    "/v1/corrections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Correct
+         * @description Store the right translation of a text; an approved one counts at once, as an exact match.
+         */
+        post: operations["v1_corrections"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tmserver/languages/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Languages
+         * @description List the languages of all memories.
+         */
+        get: operations["tmserver_languages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tmserver/{source}/{target}/unit/{text}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Unit
+         * @description Return the units that are like a text, the best first.
+         */
+        get: operations["tmserver_unit_by_text"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -551,6 +699,154 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v3/translation_memories/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Import
+         * @description Create a memory, and a job that fills it from the file that is put to its address.
+         */
+        post: operations["v3_translation_memories_import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/translation_memories/jobs/{job}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download
+         * @description Download the TMX file of an export.
+         */
+        get: operations["get_v3_translation_memories_jobs_file"];
+        /**
+         * Upload
+         * @description Fill the memory of an import from a TMX file, the body.
+         */
+        put: operations["put_v3_translation_memories_jobs_file"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/translation_memories/jobs/{job}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Job Status
+         * @description Return the state of an import or export.
+         */
+        get: operations["v3_translation_memories_jobs_by_job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/translation_memories/{memory}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Export
+         * @description Create a job that exports a memory as TMX; it is ready at once.
+         */
+        post: operations["v3_translation_memories_export"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/translation_memories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Memories
+         * @description List the memories of the key and the shared ones.
+         */
+        get: operations["v3_translation_memories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/translation_memories/{memory}/segments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Segments
+         * @description List the units of a memory.
+         */
+        get: operations["v3_translation_memories_segments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/translation_memories/{memory}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Memory
+         * @description Return a memory.
+         */
+        get: operations["get_v3_translation_memories_by_memory"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Memory
+         * @description Delete a memory of the key.
+         */
+        delete: operations["delete_v3_translation_memories_by_memory"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/language/translate/v2": {
         parameters: {
             query?: never;
@@ -650,7 +946,7 @@ export interface paths {
         put?: never;
         /**
          * Detect
-         * @description Detect the language of a text.
+         * @description Detect the language of each text.
          */
         post: operations["v3_projects_detect_language"];
         delete?: never;
@@ -668,7 +964,7 @@ export interface paths {
         };
         /**
          * Languages
-         * @description List the languages, and whether they are sources and targets.
+         * @description List the languages.
          */
         get: operations["v3_projects_supported_languages"];
         put?: never;
@@ -710,7 +1006,7 @@ export interface paths {
         put?: never;
         /**
          * Detect
-         * @description Detect the language of a text.
+         * @description Detect the language of each text.
          */
         post: operations["v3_projects_locations_detect_language"];
         delete?: never;
@@ -728,7 +1024,7 @@ export interface paths {
         };
         /**
          * Languages
-         * @description List the languages, and whether they are sources and targets.
+         * @description List the languages.
          */
         get: operations["v3_projects_locations_supported_languages"];
         put?: never;
@@ -750,7 +1046,7 @@ export interface paths {
         put?: never;
         /**
          * Translate
-         * @description Translate texts into one or more languages.
+         * @description Translate texts.
          */
         post: operations["translator_text_v3_0_translate"];
         delete?: never;
@@ -810,7 +1106,7 @@ export interface paths {
         put?: never;
         /**
          * Translate
-         * @description Translate a text, or a list of texts.
+         * @description Translate texts.
          */
         post: operations["deeplx_translate"];
         delete?: never;
@@ -830,7 +1126,7 @@ export interface paths {
         put?: never;
         /**
          * Translate
-         * @description Translate a text, or a list of texts.
+         * @description Translate texts.
          */
         post: operations["immersive"];
         delete?: never;
@@ -850,7 +1146,7 @@ export interface paths {
         put?: never;
         /**
          * Translate
-         * @description Translate a text, or a list of texts.
+         * @description Translate texts.
          */
         post: operations["kiss"];
         delete?: never;
@@ -960,6 +1256,15 @@ export interface components {
             prompt_tokens: number;
             completion_tokens: number;
             total_tokens: number;
+        };
+        /**
+         * Correction
+         * @description A stored correction. An approved one counts at once, as an exact match.
+         */
+        Correction: {
+            id: string;
+            /** @enum {string} */
+            state: "approved" | "pending" | "rejected";
         };
         /**
          * DeeplDocumentHandle
@@ -1091,6 +1396,15 @@ export interface components {
             supported_languages: components["schemas"]["GlossaryLanguagePair"][];
         };
         /**
+         * ImportedUnits
+         * @description What became of the units of a file.
+         */
+        ImportedUnits: {
+            added: number;
+            known: number;
+            skipped: number;
+        };
+        /**
          * InspectResponse
          * @description Attention by layer and head, steps, search tree, counterfactuals: the output of `dragoman inspect --json`.
          *
@@ -1190,6 +1504,20 @@ export interface components {
             alternatives?: string[] | string[][] | null;
         };
         /**
+         * ListedMemory
+         * @description A translation memory that the key may read.
+         */
+        ListedMemory: {
+            id: string;
+            name: string;
+            /** @description Whether it belongs to the key of the request, which may change it. */
+            is_own: boolean;
+            is_shared: boolean;
+            units: number;
+            languages: components["schemas"]["MemoryLanguages"][];
+            updated: string;
+        };
+        /**
          * ListedModel
          * @description A name for the field `model` of `/v1/chat/completions`, in the form of OpenAI's list.
          */
@@ -1199,6 +1527,77 @@ export interface components {
             object: string;
             created: number;
             owned_by: string;
+        };
+        /**
+         * MemoriesResponse
+         * @description All memories that the key may read.
+         */
+        MemoriesResponse: {
+            memories: components["schemas"]["ListedMemory"][];
+        };
+        /**
+         * MemoryJob
+         * @description An import or export.
+         */
+        MemoryJob: {
+            job_id: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * MemoryLanguages
+         * @description A language pair of a memory, with the number of its units.
+         */
+        MemoryLanguages: {
+            source: string;
+            target: string;
+            units: number;
+        };
+        /**
+         * MemoryMatch
+         * @description A unit of a translation memory that is like a text.
+         */
+        MemoryMatch: {
+            score: number;
+            source: string;
+            text: string;
+            memory: string;
+            /** @default [] */
+            differences?: string[][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * MemorySegments
+         * @description A page of the units of a memory.
+         */
+        MemorySegments: {
+            segments: {
+                [key: string]: unknown;
+            }[];
+            segment_count: number;
+            next_page_cursor?: string | null;
+        };
+        /**
+         * MemoryUnit
+         * @description A unit of a memory.
+         */
+        MemoryUnit: {
+            id: string;
+            source: string;
+            target: string;
+            author: string;
+            created: string;
+            /** @enum {string} */
+            state: "approved" | "pending" | "rejected";
+        };
+        /**
+         * MemoryUnits
+         * @description Units of a memory; `next` is the value of `after` for those that follow.
+         */
+        MemoryUnits: {
+            units: components["schemas"]["MemoryUnit"][];
+            next: string | null;
         };
         /**
          * ModelInfo
@@ -1355,6 +1754,13 @@ export interface components {
             glossaries: components["schemas"]["SingleGlossary"][];
         };
         /**
+         * SuggestResponse
+         * @description The suggestion is stored.
+         */
+        SuggestResponse: {
+            success: boolean;
+        };
+        /**
          * TranslateFileResponse
          * @description URL of the translated document, valid for half an hour.
          */
@@ -1386,6 +1792,10 @@ export interface components {
             /** @description Probability that the translation is usable; of a calibrated model only. */
             confidence?: number | null;
             flags?: components["schemas"]["QualityFlag"][] | null;
+            /** @description Unit of a memory whose translation this is. */
+            memory?: components["schemas"]["MemoryMatch"] | null;
+            /** @description The most similar units of memories, the best first. */
+            matches?: components["schemas"]["MemoryMatch"][] | null;
             source_words?: string[] | null;
             target_words?: string[] | null;
             /** @description Links of source words and target words. */
@@ -1408,6 +1818,44 @@ export interface components {
             alternatives: components["schemas"]["Alternative"][];
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * TranslationMemories
+         * @description A page of the memories that the key may read.
+         */
+        TranslationMemories: {
+            translation_memories: components["schemas"]["TranslationMemory"][];
+            total_count: number;
+        };
+        /**
+         * TranslationMemory
+         * @description A translation memory.
+         */
+        TranslationMemory: {
+            translation_memory_id: string;
+            name: string;
+            source_language: string;
+            target_languages: string[];
+            segment_count: number;
+            creation_time: string;
+            updated_time: string;
+        };
+        /**
+         * WeblateLanguages
+         * @description Languages of all memories.
+         */
+        WeblateLanguages: {
+            sourceLanguages: string[];
+            targetLanguages: string[];
+        };
+        /**
+         * WeblateMatch
+         * @description A unit that is like a text; quality is in percent.
+         */
+        WeblateMatch: {
+            source: string;
+            target: string;
+            quality: number;
         };
         /**
          * Problem
@@ -1475,13 +1923,13 @@ export interface components {
             };
         };
         /**
-         * MicrosoftErrorResponse
-         * @description An error in the form of Microsoft Translator.
+         * CodedErrorResponse
+         * @description An error as a member.
          */
-        MicrosoftErrorResponse: {
-            /** @description An error; the code begins with the HTTP status, and `reason` is the code of this server. */
+        CodedErrorResponse: {
+            /** @description An error of an API with numbers as codes; `reason` is the code of this server. */
             error: {
-                /** @example 400000 */
+                /** @example 400 */
                 code: number;
                 message: string;
                 reason: string;
@@ -1490,10 +1938,10 @@ export interface components {
             };
         };
         /**
-         * ExtensionError
-         * @description An error in the form of DeepLX; `reason` is the code of this server.
+         * CodedError
+         * @description An error of an API with numbers as codes; `reason` is the code of this server.
          */
-        ExtensionError: {
+        CodedError: {
             /** @example 400 */
             code: number;
             message: string;
@@ -1942,12 +2390,88 @@ export interface operations {
     suggest: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Id of the request in the log and the response. */
+                "X-Request-Id"?: string;
+            };
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The text.
+                     * @example Two dogs play in the snow.
+                     */
+                    q: string;
+                    /**
+                     * @description Its translation.
+                     * @example Zwei Hunde spielen im Schnee.
+                     */
+                    s: string;
+                    /**
+                     * @description A language code, or `auto`.
+                     * @example en
+                     */
+                    source: string;
+                    /** @example de */
+                    target: string;
+                    /** @description API key, if the server requires one and `Authorization` does not have it. */
+                    api_key?: string | null;
+                };
+                "application/x-www-form-urlencoded": {
+                    /**
+                     * @description The text.
+                     * @example Two dogs play in the snow.
+                     */
+                    q: string;
+                    /**
+                     * @description Its translation.
+                     * @example Zwei Hunde spielen im Schnee.
+                     */
+                    s: string;
+                    /**
+                     * @description A language code, or `auto`.
+                     * @example en
+                     */
+                    source: string;
+                    /** @example de */
+                    target: string;
+                    api_key?: string;
+                };
+                "multipart/form-data": {
+                    /**
+                     * @description The text.
+                     * @example Two dogs play in the snow.
+                     */
+                    q: string;
+                    /**
+                     * @description Its translation.
+                     * @example Zwei Hunde spielen im Schnee.
+                     */
+                    s: string;
+                    /**
+                     * @description A language code, or `auto`.
+                     * @example en
+                     */
+                    source: string;
+                    /** @example de */
+                    target: string;
+                    api_key?: string;
+                };
+            };
+        };
         responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuggestResponse"];
+                };
+            };
             /** @description The request is invalid. */
             400: {
                 headers: {
@@ -2103,6 +2627,10 @@ export interface operations {
                      * @example 0.5
                      */
                     min_confidence?: number | null;
+                    /** @description Name or id of a translation memory of `/v1/memories`, read before those of every request. */
+                    memory?: string | null;
+                    /** @description Smallest score of a match that replaces a translation: 101 is the same text and neighbours, 100 the same text, 99 with other numbers or placeholders, less the share of words in common. */
+                    memory_threshold?: number | null;
                     /**
                      * @description Respond with server-sent events.
                      * @default false
@@ -2525,6 +3053,890 @@ export interface operations {
             };
         };
     };
+    v1_memories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoriesResponse"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    v1_memories_units: {
+        parameters: {
+            query?: {
+                /** @description Only units with this text in one of their sides. */
+                text?: string;
+                /** @description State. */
+                state?: "approved" | "pending" | "rejected";
+                /** @description Value of `next` of the page before. */
+                after?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Name or id of a memory. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryUnits"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_v1_memories_by_name: {
+        parameters: {
+            query?: {
+                /** @description Format of the body; tmx if not given. */
+                format?: "tmx" | "xlf" | "xliff" | "po" | "tsv" | "csv";
+                /** @description Source language, if the file does not state it. */
+                source?: string;
+                /** @description Target language, if the file does not state it. */
+                target?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Name or id of a memory. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportedUnits"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_v1_memories_by_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name or id of a memory. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_v1_memories_units_by_unit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name or id of a memory. */
+                name: string;
+                /** @description Id of a unit. */
+                unit: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    patch_v1_memories_units_by_unit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name or id of a memory. */
+                name: string;
+                /** @description Id of a unit. */
+                unit: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    state: "approved" | "rejected";
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Correction"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    v1_corrections: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @example Two dogs play in the snow. */
+                    source_text: string;
+                    /**
+                     * @description The right translation.
+                     * @example Zwei Hunde spielen im Schnee.
+                     */
+                    text: string;
+                    /** @example en */
+                    source: string;
+                    /** @example de */
+                    target: string;
+                    /** @default  */
+                    author?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Correction"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tmserver_languages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WeblateLanguages"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tmserver_unit_by_text: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description source */
+                source: string;
+                /** @description target */
+                target: string;
+                /** @description text */
+                text: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WeblateMatch"][];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     v1_chat_completions: {
         parameters: {
             query?: never;
@@ -2707,9 +4119,11 @@ export interface operations {
                     "application/vnd.openxmlformats-officedocument.presentationml.presentation": components["schemas"]["TranslateFileResponse"];
                     "text/x-java-properties": components["schemas"]["TranslateFileResponse"];
                     "text/microsoft-resx": components["schemas"]["TranslateFileResponse"];
+                    "text/x-rst": components["schemas"]["TranslateFileResponse"];
                     "application/x-subrip": components["schemas"]["TranslateFileResponse"];
                     "text/x-apple-strings": components["schemas"]["TranslateFileResponse"];
                     "application/x-plist": components["schemas"]["TranslateFileResponse"];
+                    "text/x-tex": components["schemas"]["TranslateFileResponse"];
                     "application/x-tmx+xml": components["schemas"]["TranslateFileResponse"];
                     "text/vnd.trolltech.linguist": components["schemas"]["TranslateFileResponse"];
                     "text/plain": components["schemas"]["TranslateFileResponse"];
@@ -2839,9 +4253,11 @@ export interface operations {
                     "application/vnd.openxmlformats-officedocument.presentationml.presentation": string;
                     "text/x-java-properties": string;
                     "text/microsoft-resx": string;
+                    "text/x-rst": string;
                     "application/x-subrip": string;
                     "text/x-apple-strings": string;
                     "application/x-plist": string;
+                    "text/x-tex": string;
                     "application/x-tmx+xml": string;
                     "text/vnd.trolltech.linguist": string;
                     "text/plain": string;
@@ -2941,6 +4357,10 @@ export interface operations {
                     glossary_ids?: string | string[] | null;
                     /** @description Accepted, and without effect: no model reads it. */
                     context?: string | null;
+                    /** @description Id of a memory of `/v3/translation_memories`. */
+                    translation_memory_id?: string | null;
+                    /** @description Smallest score of a match that replaces a translation; 75 if not given. */
+                    translation_memory_threshold?: number | string | null;
                     /** @description API key, if the server requires one and `Authorization` does not have it. */
                     auth_key?: string | null;
                     /**
@@ -2965,6 +4385,8 @@ export interface operations {
                     glossary_id?: string;
                     glossary_ids?: string;
                     context?: string;
+                    translation_memory_id?: string;
+                    translation_memory_threshold?: string;
                     auth_key?: string;
                     text: string;
                     /** @enum {string} */
@@ -2984,6 +4406,8 @@ export interface operations {
                     glossary_id?: string;
                     glossary_ids?: string;
                     context?: string;
+                    translation_memory_id?: string;
+                    translation_memory_threshold?: string;
                     auth_key?: string;
                     text: string;
                     /** @enum {string} */
@@ -3298,6 +4722,10 @@ export interface operations {
                     glossary_ids?: string | string[] | null;
                     /** @description Accepted, and without effect: no model reads it. */
                     context?: string | null;
+                    /** @description Id of a memory of `/v3/translation_memories`. */
+                    translation_memory_id?: string | null;
+                    /** @description Smallest score of a match that replaces a translation; 75 if not given. */
+                    translation_memory_threshold?: number | string | null;
                     /** @description API key, if the server requires one and `Authorization` does not have it. */
                     auth_key?: string | null;
                     /** @description Name of the document, in place of that of the file. */
@@ -5145,6 +6573,865 @@ export interface operations {
             };
         };
     };
+    v3_translation_memories_import: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description File of an import. */
+                    source_file: {
+                        /** @example memory.tmx */
+                        file_name: string;
+                        content_length?: number | null;
+                        content_type?: string | null;
+                    };
+                    /** @description Name of a new memory. */
+                    parameters?: {
+                        display_name?: string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryJob"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_v3_translation_memories_jobs_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a job. */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/xml": unknown;
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_v3_translation_memories_jobs_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a job. */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/xml": string;
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    v3_translation_memories_jobs_by_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a job. */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryJob"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    v3_translation_memories_export: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a memory. */
+                memory: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryJob"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    v3_translation_memories: {
+        parameters: {
+            query?: {
+                /** @description Page, from 0. */
+                page?: number;
+                /** @description 25 at most. */
+                page_size?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TranslationMemories"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    v3_translation_memories_segments: {
+        parameters: {
+            query?: {
+                /** @description 100 at most. */
+                page_size?: number;
+                /** @description `next_page_cursor` of the page before. */
+                page_cursor?: string;
+                /** @description Text in one of the sides. */
+                filter_text?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a memory. */
+                memory: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemorySegments"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_v3_translation_memories_by_memory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a memory. */
+                memory: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TranslationMemory"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_v3_translation_memories_by_memory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a memory. */
+                memory: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_language_translate_v2: {
         parameters: {
             query?: {
@@ -6029,6 +8316,15 @@ export interface operations {
                     "application/json": components["schemas"]["GoogleErrorResponse"];
                 };
             };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
             /** @description The Host header is not a name of this server. */
             421: {
                 headers: {
@@ -6400,6 +8696,15 @@ export interface operations {
                     "application/json": components["schemas"]["GoogleErrorResponse"];
                 };
             };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoogleErrorResponse"];
+                };
+            };
             /** @description The Host header is not a name of this server. */
             421: {
                 headers: {
@@ -6480,7 +8785,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The API key is missing, invalid, or without the required right. */
@@ -6489,7 +8794,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The body took too long to arrive. */
@@ -6498,7 +8803,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The body, a text, or all texts together are too large. */
@@ -6507,7 +8812,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The media type is not supported. */
@@ -6516,7 +8821,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The Host header is not a name of this server. */
@@ -6525,7 +8830,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description Too many tokens per minute; see `Retry-After`. */
@@ -6534,7 +8839,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description Internal error. */
@@ -6543,7 +8848,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The server is overloaded or shutting down; see `Retry-After`. */
@@ -6552,7 +8857,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
         };
@@ -6593,7 +8898,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The API key is missing, invalid, or without the required right. */
@@ -6602,7 +8907,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The body took too long to arrive. */
@@ -6611,7 +8916,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The body, a text, or all texts together are too large. */
@@ -6620,7 +8925,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The media type is not supported. */
@@ -6629,7 +8934,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The Host header is not a name of this server. */
@@ -6638,7 +8943,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description Too many tokens per minute; see `Retry-After`. */
@@ -6647,7 +8952,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description Internal error. */
@@ -6656,7 +8961,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The server is overloaded or shutting down; see `Retry-After`. */
@@ -6665,7 +8970,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
         };
@@ -6691,11 +8996,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        [key: string]: {
-                            [key: string]: {
-                                [key: string]: string;
-                            };
-                        };
+                        [key: string]: unknown;
                     };
                 };
             };
@@ -6705,7 +9006,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The API key is missing, invalid, or without the required right. */
@@ -6714,7 +9015,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The body, a text, or all texts together are too large. */
@@ -6723,7 +9033,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The Host header is not a name of this server. */
@@ -6732,7 +9051,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description Internal error. */
@@ -6741,7 +9069,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
             /** @description The server is overloaded or shutting down; see `Retry-After`. */
@@ -6750,7 +9078,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MicrosoftErrorResponse"];
+                    "application/json": components["schemas"]["CodedErrorResponse"];
                 };
             };
         };
@@ -6793,7 +9121,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The API key is missing, invalid, or without the required right. */
@@ -6802,7 +9130,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The body took too long to arrive. */
@@ -6811,7 +9139,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The body, a text, or all texts together are too large. */
@@ -6820,7 +9148,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The media type is not supported. */
@@ -6829,7 +9157,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The Host header is not a name of this server. */
@@ -6838,7 +9166,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description Too many tokens per minute; see `Retry-After`. */
@@ -6847,7 +9175,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description Internal error. */
@@ -6856,7 +9184,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The server is overloaded or shutting down; see `Retry-After`. */
@@ -6865,7 +9193,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
         };
@@ -6915,7 +9243,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The API key is missing, invalid, or without the required right. */
@@ -6924,7 +9252,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The body took too long to arrive. */
@@ -6933,7 +9261,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The body, a text, or all texts together are too large. */
@@ -6942,7 +9270,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The media type is not supported. */
@@ -6951,7 +9279,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The Host header is not a name of this server. */
@@ -6960,7 +9288,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description Too many tokens per minute; see `Retry-After`. */
@@ -6969,7 +9297,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description Internal error. */
@@ -6978,7 +9306,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The server is overloaded or shutting down; see `Retry-After`. */
@@ -6987,7 +9315,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
         };
@@ -7035,7 +9363,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The API key is missing, invalid, or without the required right. */
@@ -7044,7 +9372,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The body took too long to arrive. */
@@ -7053,7 +9381,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The body, a text, or all texts together are too large. */
@@ -7062,7 +9390,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The media type is not supported. */
@@ -7071,7 +9399,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The Host header is not a name of this server. */
@@ -7080,7 +9408,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description Too many tokens per minute; see `Retry-After`. */
@@ -7089,7 +9417,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description Internal error. */
@@ -7098,7 +9426,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
             /** @description The server is overloaded or shutting down; see `Retry-After`. */
@@ -7107,7 +9435,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExtensionError"];
+                    "application/json": components["schemas"]["CodedError"];
                 };
             };
         };

@@ -1,18 +1,13 @@
-"""Find the test set of a run: the copy in its folder.
-
-Runs of earlier versions have none: theirs are the files of the configuration, or the pairs that preparation took.
-"""
+"""Find the test set of a run: the copy in its folder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.api.evaluation.system_arguments import bundle_of, run_of
-from dragoman.config import Config, DataConfig, load_config
-from dragoman.config.corpus import CorpusConfig, Direction
-from dragoman.data.readers.corpus_reader import open_corpus
-from dragoman.data.saved_test_sets import SavedTestSet, load_test_sets, text_file_names
-from dragoman.data.token_pairs import SIDES
+from dragoman.config import DataConfig, load_config
+from dragoman.config.corpus import Direction
+from dragoman.data.saved_test_sets import SavedTestSet, load_test_sets
 from dragoman.engines.directions import list_directions
 from dragoman.errors import ConfigError, DataError
 from dragoman.language_codes import is_same_language
@@ -57,20 +52,16 @@ def find_test_set(member: Path, languages: Direction | None = None) -> RunTestSe
         )
     if saved := load_test_sets(run):
         return _saved(saved, config.data, languages)
-    for folder in (*run.absolute().parents[:2], Path.cwd()):  # from which its paths may start
-        found = _prepared(config, folder) if not config.data.test else _configured(config, folder)
-        if found is not None:
-            return found
-    raise DataError(f"the test set of {run} is no longer where it was in training; {_FIX}")
+    raise DataError(f"the test set of {run} is no longer in its folder; {_FIX}")
 
 
 def _saved(sets: Sequence[SavedTestSet], data: DataConfig, languages: Direction | None) -> RunTestSet:
     """Read the first of the copies in a run's folder that has the languages."""
     fitting = list(sets)
     if data.is_multilingual and languages is not None:
-        fitting = [each for each in sets if each.languages and all(map(is_same_language, each.languages, languages))]
+        fitting = [each for each in sets if all(map(is_same_language, each.languages, languages))]
     if not fitting:
-        listed = list_directions([each.languages for each in sets if each.languages])
+        listed = list_directions([each.languages for each in sets])
         raise ConfigError(
             f"the languages must be those of a test set of the run ({listed}), got {'-'.join(languages or ())}; {_FIX}"
         )
@@ -93,42 +84,4 @@ def _lines(file: Path, count: int) -> list[str]:
 def _options(saved: SavedTestSet, data: DataConfig) -> str:
     """Return what follows --test to score a set."""
     files = f"{saved.source} {saved.reference}"
-    return f"{files} --languages {':'.join(saved.languages)}" if saved.languages and data.is_multilingual else files
-
-
-def _prepared(config: Config, folder: Path) -> RunTestSet | None:
-    """Return the pairs that preparation took for testing."""
-    assert config.data is not None
-    data = config.data
-    languages, stem = (data.source, data.target), "test"
-    if data.is_multilingual:
-        languages = data.languages_of(data.train_pairs()[0])
-        stem = f"test.{'-'.join(languages)}"
-    files = [folder / data.folder / name for name in text_file_names(stem, *languages)]
-    if not all(file.is_file() for file in files):
-        return None
-    sources, references = (file.read_text(encoding="utf-8").split("\n")[:-1] for file in files)
-    chosen = languages if data.is_multilingual else None
-    return RunTestSet("test", " ".join(map(str, files)), sources, references, languages=chosen)
-
-
-def _configured(config: Config, folder: Path) -> RunTestSet | None:
-    """Return the first test set of the configuration; None if its files are not in this folder."""
-    assert config.data is not None
-    corpus: CorpusConfig = config.data.test_sets()[0]
-    languages = config.data.languages_of(corpus)
-    try:
-        reader = open_corpus(corpus, source=languages[0], target=languages[1], folder=folder)
-        files = reader.files()
-    except (DataError, ConfigError, OSError):
-        return None
-    columns: dict[str, list[str]] = {side: [] for side in SIDES}
-    for chunk in reader.chunks(10_000):
-        read = chunk.read(on_bad_line=config.data.on_bad_line, max_line_bytes=config.data.max_line_bytes)
-        for side in SIDES:
-            columns[side] += read.frame[side].to_list()
-    name = corpus.name or Path(str(files[0])).name
-    taken = _prepared(config, folder) if config.data.test_pairs else None
-    others = [" ".join(each.files) for each in config.data.test_sets()[1:]] + ([taken.origin] if taken else [])
-    chosen = languages if config.data.is_multilingual else None
-    return RunTestSet(name, " ".join(map(str, files)), columns["source"], columns["target"], tuple(others), chosen)
+    return f"{files} --languages {':'.join(saved.languages)}" if data.is_multilingual else files

@@ -107,7 +107,7 @@ def translate_file(
 
     `job` describes, as plain values, all that the output depends on except the input: only a run with an equal one can
     resume. With `resume` an existing output is left unchanged and not verified. SIGTERM and Ctrl-C stop within a block;
-    the resumed run translates that block again, except for batches that `batch_record` has.
+    the resumed run translates that block again.
     """
     if not check_output(output, source, resume=resume, force=force):
         return FileResult("exists")

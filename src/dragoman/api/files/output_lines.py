@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dragoman.api.files.batch_record import BatchFile
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.errors import ConfigError
@@ -87,8 +84,6 @@ class LineTranslator:
     """The first texts."""
     paragraphs: Counter[str] = field(default_factory=Counter, compare=False)
     """Number of ``lines`` with more than `MAX_LINE_SENTENCES` sentences that were not split."""
-    records: list[BatchFile] = field(default_factory=list, compare=False)
-    """Records of the batches, while `record_batches` runs."""
 
     def __post_init__(self) -> None:
         """Reject a model of the round trip with other languages."""
@@ -100,8 +95,6 @@ class LineTranslator:
 
     def __call__(self, texts: Sequence[str], first: int) -> list[str]:
         """Return one output line per text, or with n-best lists several."""
-        for record in self.records:
-            record.begin_block()
         self.sample.extend(texts[: max(0, NOTE_SAMPLE - len(self.sample))])
         found = self.translator.translate(
             texts,
@@ -118,13 +111,11 @@ class LineTranslator:
             language = self.translator.languages[0]
             self.paragraphs["lines"] += sum(_has_many_sentences(text, language) for text in texts)
         if self.round_trip is None:
-            self._end_block()
             return [self.form.line(translation, number) for number, translation in enumerate(found, first)]
         from dragoman.evaluation.metrics.corpus_scores import sentence_scores  # noqa: PLC0415 -- imports sacreBLEU
 
         back = [each.text for each in self.round_trip.translate([each.text for each in found], split_sentences=False)]
         scores = sentence_scores(back, texts)
-        self._end_block()
         trips = [{"text": text, "chrf": round(score, 2)} for text, score in zip(back, scores, strict=True)]
         return [
             self.form.line(translation, number, round_trip=trip)
@@ -134,27 +125,6 @@ class LineTranslator:
     @property
     def _needs_flags(self) -> bool:
         return self.form.flags or bool(self.counted_flags - LEFT_FLAGS)
-
-    def _end_block(self) -> None:
-        for record in self.records:
-            record.end_block()
-
-    @contextmanager
-    def record_batches(self, record: BatchFile) -> Iterator[None]:
-        """Record the batches of each call, and take over those of an interrupted one, while the block runs."""
-        own = _parts(self.translator)
-        translators = [*own, *([] if self.round_trip is None else [self.round_trip])]
-        for each in translators:
-            model = [*(bundle.digest for bundle in each.bundles), *each.languages]
-            each.batch_store = record.batches_of(model, is_counted=each is own[0])
-        self.records.append(record)
-        try:
-            yield
-        finally:
-            self.records.remove(record)
-            for each in translators:
-                each.batch_store = None
-            record.save()
 
     def job(self) -> dict[str, Any]:
         """Describe, as plain values, all that the output depends on except the text."""
@@ -173,6 +143,7 @@ class LineTranslator:
                 "split": self.split_sentences,
             },
             **round_trip,
+            **({} if translator.memory is None else {"memory": translator.memory.state}),
         }
 
 
@@ -189,26 +160,6 @@ def _model(translator: Translator | PivotTranslator) -> dict[str, Any]:
 def _parts(translator: Translator | PivotTranslator) -> tuple[Translator, ...]:
     """Return the translators that a text passes through."""
     return (translator,) if isinstance(translator, Translator) else (translator.first, translator.second)
-
-
-@contextmanager
-def recorded_batches(
-    translator: LineTranslator | None, path: Path, job: Mapping[str, Any], *, resume: bool
-) -> Iterator[BatchFile | None]:
-    """Record the batches of a line translator in a file while its translations are written; yield the record.
-
-    The file is deleted at the end, and kept after an error or an interruption. Workers of a cluster (`translator` is
-    None) have no record.
-    """
-    if translator is None:
-        yield None
-        return
-    if not resume:
-        path.unlink(missing_ok=True)
-    record = BatchFile(path, job)
-    with translator.record_batches(record):
-        yield record
-    path.unlink(missing_ok=True)
 
 
 def format_links(links: Sequence[tuple[int, int]]) -> str:

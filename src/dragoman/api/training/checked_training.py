@@ -197,9 +197,9 @@ def load_run_config(
 ) -> tuple[Config, list[str] | None]:
     """Return the configuration of a run, and its overrides, which the run records for the next time.
 
-    A resumed run has the overrides that it recorded, then `overrides`. A run of an earlier version recorded none: it
-    has its own configuration, and None is returned for the overrides. A setting that must not change raises a
-    `ConfigError`, before anything is prepared.
+    A resumed run has the overrides that it recorded, then `overrides`. If its record is
+    damaged, it has its own configuration, and None is returned for the overrides. A setting that must not change raises
+    a `ConfigError`, before anything is prepared.
     """
     started = run / PROJECT
     if not resume or not started.is_file():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from dragoman.api.translation.options import Cancellation, TranslateOptions, TranslationCancelled
 from dragoman.api.translation.prepared_text import Chunk
@@ -19,16 +19,6 @@ if TYPE_CHECKING:
 _ROWS_PER_TOKEN = 2  # of a constraint, as in the constrained beam search
 _BATCH_SENTENCES = 64
 _USUAL_BEAM = 5  # a wider beam has fewer sentences per batch
-
-
-class BatchStore(Protocol):
-    """Results of batches that an earlier process searched."""
-
-    def restore(self, batch: Sequence[Chunk]) -> bool:
-        """Set the hypotheses of a batch; return False if they are not stored."""
-
-    def add(self, batch: Sequence[Chunk]) -> None:
-        """Store the hypotheses of a batch that was searched."""
 
 
 def batch_by_length(lengths: Sequence[int], *, tokens: int, sentences: int) -> Iterator[list[int]]:
@@ -96,13 +86,9 @@ def search_all(
     def translate(batch: list[Chunk]) -> None:
         if monitor is not None and monitor.is_cancelled(0):
             raise TranslationCancelled
-        store = None if options.search_tree else translator.batch_store
-        if store is None or not store.restore(batch):
-            translator.search(batch, options, monitor)
-            if not all(chunk.hypotheses for chunk in batch):
-                raise TranslationCancelled
-            if store is not None:
-                store.add(batch)
+        translator.search(batch, options, monitor)
+        if not all(chunk.hypotheses for chunk in batch):
+            raise TranslationCancelled
         for chunk in batch:
             translator.postprocess(chunk, options)
 

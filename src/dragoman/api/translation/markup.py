@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -18,15 +19,17 @@ from dragoman.api.translation.translation import (
     join_sentences,
     least_confidence,
     low_confidence,
+    remembered,
 )
 from dragoman.evaluation.quality_flags import Flag
 from dragoman.markup.masking import MaskedText, mask_protected
 from dragoman.markup.placeholders.guarded_unit import GuardedUnit, guard_text, guard_unit
 from dragoman.markup.placeholders.icu_message import has_icu_choice
-from dragoman.markup.protected_spans import find_damage, placeholder_strings
+from dragoman.markup.protected_spans import find_damage, locate_placeholders, placeholder_strings
 from dragoman.markup.soft_alignment import SoftAlignment
 from dragoman.markup.tag_projection import project_tags
 from dragoman.markup.tagged_text import TaggedText
+from dragoman.storage.memory_reader import KnownTranslations, MemoryMatch, MemoryReader
 
 EMPTY = "an empty translation"
 """Damage of a text without a translation."""
@@ -41,6 +44,10 @@ class TranslatedMarkup(NamedTuple):
     texts: list[TaggedText]
     damaged: dict[int, str]
     """What would have been lost or new, such as ``lost {name}``, by the index of the text."""
+    matches: Mapping[int, tuple[MemoryMatch, ...]] = MappingProxyType({})
+    """Matches of a translation memory, by the index of the text."""
+    remembered: frozenset[int] = frozenset()
+    """Indices of the texts whose translation is that of their first match."""
 
 
 @dataclass
@@ -187,12 +194,38 @@ def translate_markup(
 ) -> TranslatedMarkup:
     """Translate texts with tags, sentence by sentence; `options` are other keywords of `translate`."""
     search = options.get("search") or translator.search_settings
-    work = MarkupTranslation(marked, translator.unreadable, search.min_confidence)
+    matches, done = find_segments(translator.memory, translator.languages, marked)
+    rest = [place for place in range(len(marked)) if place not in done]
+    work = MarkupTranslation([marked[place] for place in rest], translator.unreadable, search.min_confidence)
     links = any(work.has_tags)
     first: TranslateKeywords = {**options, "alignment": links, "attention": links, "posterior": links, "protect": False}
-    again = work.second_round(translator.translate(work.texts, **first))
+    again = work.second_round(translator.translate(work.texts, **first) if work.texts else [])
     second: TranslateKeywords = {**first, "alignment": True, "attention": True, "posterior": True}
-    return TranslatedMarkup(work.finish(translator.translate(again, **second) if again else []), work.damaged)
+    texts = done | dict(zip(rest, work.finish(translator.translate(again, **second) if again else []), strict=True))
+    damaged = {rest[place]: detail for place, detail in work.damaged.items()}
+    return TranslatedMarkup([texts[place] for place in range(len(marked))], damaged, matches, frozenset(done))
+
+
+def find_segments(
+    memory: MemoryReader | None, languages: tuple[str, str], marked: Sequence[TaggedText]
+) -> tuple[dict[int, tuple[MemoryMatch, ...]], dict[int, TaggedText]]:
+    """Return the matches of segments, by their index, and the translations that replace those of segments.
+
+    A segment with tags is not replaced: a memory does not have their places. Nor is one whose placeholders would be
+    damaged.
+    """
+    if memory is None:
+        return {}, {}
+    found = memory.find(*languages, [each.text for each in marked])
+    done: dict[int, TaggedText] = {}
+    for place, (segment, matches) in enumerate(zip(marked, found, strict=True)):
+        chosen = memory.chosen(matches)
+        strings = placeholder_strings(segment.text, segment.kept)
+        if chosen and segment.has_words and not segment.spans:
+            kept = locate_placeholders(strings, segment.text, chosen.text)
+            if kept is not None:
+                done[place] = TaggedText(chosen.text, (), kept)
+    return {place: matches for place, matches in enumerate(found) if matches}, done
 
 
 Unreadable = Callable[[str], tuple[tuple[int, int], ...]]
@@ -208,8 +241,14 @@ def translate_guarded(
     first: int,
     run: Run,
     unreadable: Unreadable | None = None,
+    known: KnownTranslations | None = None,
 ) -> list[Translation]:
-    """Translate plain texts and keep their placeholders; texts without any are translated as without a guard."""
+    """Translate plain texts and keep their placeholders; texts without any are translated as without a guard.
+
+    Texts with an exact match in a memory are not translated.
+    """
+    if known is not None and options.protect:
+        return _translate_unknown(texts, options, prefixes, first, run, unreadable, known)
     if not options.protect:
         return run(texts, options, prefixes, range(first, first + len(texts)))
     minimum = options.search.min_confidence
@@ -245,6 +284,36 @@ def translate_guarded(
     work.finish(run(again, aligned, *inputs(repeated)) if again else [])
     translations |= {place: work.translation(n, options) for n, place in enumerate(places)}
     return [translations[place].if_sure(minimum) for place in range(len(texts))]
+
+
+def _translate_unknown(
+    texts: Sequence[str],
+    options: TranslateOptions,
+    prefixes: Sequence[str],
+    first: int,
+    run: Run,
+    unreadable: Unreadable | None,
+    known: KnownTranslations,
+) -> list[Translation]:
+    """Translate the texts that no match of a memory replaces; a sample depends on the index of its text as before."""
+    memory, matches = known
+    found = [
+        None if prefix else remembered(memory, text, some, flags=options.flags)
+        for text, prefix, some in zip(texts, prefixes, matches, strict=True)
+    ]
+    rest = [place for place, each in enumerate(found) if each is None]
+
+    def run_rest(
+        some: Sequence[str], wanted: TranslateOptions, starts: Sequence[str], numbers: Sequence[int]
+    ) -> list[Translation]:
+        mask = (1 << _PART_NUMBER) - 1
+        moved = [(each & ~mask) + first + rest[(each & mask) - first] for each in numbers]
+        return run(some, wanted, starts, moved)
+
+    given = [texts[place] for place in rest], options, [prefixes[place] for place in rest]
+    for place, each in zip(rest, translate_guarded(*given, first, run_rest, unreadable), strict=True):
+        found[place] = replace(each, matches=tuple(matches[place]))
+    return [each for each in found if each is not None]
 
 
 def _guard(text: str, prefix: str, unreadable: Unreadable | None) -> GuardedUnit | None:

@@ -19,6 +19,7 @@ from dragoman.environment import default_threads, trim_heap
 from dragoman.errors import ConfigError
 from dragoman.progress import Progress
 from dragoman.reporting.number_format import format_count
+from dragoman.storage.memory_reader import KnownTranslations, MemoryReader
 from dragoman.text.glossary import Glossary
 
 _CLOSED = "This translator is closed; open it again."
@@ -40,6 +41,8 @@ class TextTranslator(ABC):
 
     languages: tuple[str, str]
     search_settings: SearchSettings
+    memory: MemoryReader | None = None
+    """Translation memories whose exact matches replace translations."""
     unreadable: Callable[[str], tuple[tuple[int, int], ...]] | None = None
     """Returns the spans of a text that the model cannot read; they stay."""
     _is_closed = False
@@ -150,6 +153,10 @@ class TextTranslator(ABC):
             force=force,
             progress=progress,
         )
+
+    def _known_matches(self, texts: Sequence[str]) -> KnownTranslations | None:
+        """Return what the translation memories have for texts; None without any."""
+        return None if self.memory is None else (self.memory, self.memory.find(*self.languages, texts))
 
     def close(self) -> None:
         """Free the memory of the engine; every later call, and a translation in progress, ends with an error."""

@@ -11,12 +11,13 @@ from dragoman.evaluation.alignment.error_rate import Links
 from dragoman.evaluation.quality_flags import LEFT_FLAGS, Flag
 from dragoman.markup.protected_spans import find_damage, find_placeholders, placeholder_strings
 from dragoman.search.hypothesis import TraceNode
+from dragoman.storage.memory_reader import MemoryMatch, MemoryReader
 
 Weights = tuple[tuple[float, ...], ...]
 
 _LOW = "confidence "  # the start of such reasons
 _DIGITS = 6  # of a weight in JSON
-_REPR_NAMES = ("alignment", "weights", "flags", "nbest", "tree", "is_truncated", "is_cut", "sentences")
+_REPR_NAMES = ("alignment", "weights", "flags", "nbest", "tree", "is_truncated", "is_cut", "sentences", "memory")
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,6 +36,9 @@ class Translation:
 
     `is_truncated`: the translation reached the maximum length before its end. `is_cut`: a sentence was too long for
     one search, and was translated in chunks.
+
+    `memory` is the unit of a translation memory whose translation this is; such a translation has no tokens and no
+    score. `matches` are the most similar units, the best first.
 
     A text of several sentences has these in `sentences`. Its `log_prob` is their sum, and its `score` their mean,
     weighted by the number of tokens; only the sentences have n-best lists, search trees and attention weights.
@@ -56,6 +60,8 @@ class Translation:
     is_cut: bool = False
     sentences: tuple[Translation, ...] = ()
     confidence: float | None = None
+    memory: MemoryMatch | None = None
+    matches: tuple[MemoryMatch, ...] = ()
 
     @property
     def damage(self) -> str | None:
@@ -91,6 +97,10 @@ class Translation:
         value |= {name: _finite(getattr(self, name)) for name in ("score", "log_prob")}
         if self.confidence is not None:
             value["confidence"] = round(self.confidence, 4)
+        if self.memory is not None:
+            value["memory"] = asdict(self.memory)
+        if self.matches:
+            value["matches"] = [asdict(match) for match in self.matches]
         value |= {"is_truncated": self.is_truncated, "is_cut": self.is_cut, "tokens": list(self.tokens)}
         if self.flags is not None:
             value["flags"] = [asdict(flag) for flag in self.flags]
@@ -139,6 +149,15 @@ def _replace_sentences(text: str, sentences: Sequence[Translation], chosen: Sequ
             parts += [text[place:start], new.text]
             place = start + len(old.text)
     return "".join([*parts, text[place:]])
+
+
+def remembered(
+    memory: MemoryReader, text: str, matches: Sequence[MemoryMatch], *, flags: bool = False
+) -> Translation | None:
+    """Return the translation of a text that a match replaces; None if none does."""
+    if (chosen := memory.chosen(matches)) is None:
+        return None
+    return Translation(text, chosen.text, flags=() if flags else None, memory=chosen, matches=tuple(matches))
 
 
 def join_sentences(source: str, text: str, sentences: Sequence[Translation], *, is_cut: bool) -> Translation:

@@ -6,6 +6,7 @@ import copy
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Self, Unpack, cast, overload
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from dragoman.api.notebook.stage_display import shown_progress
 from dragoman.api.translation.attention import AttentionMaps, weigh_by_likelihoods, with_likelihoods
-from dragoman.api.translation.batching import BatchStore, search_all
+from dragoman.api.translation.batching import search_all
 from dragoman.api.translation.forced_decoding import ForcedDecoder
 from dragoman.api.translation.glossary_constraints import CheckedGlossaries
 from dragoman.api.translation.markup import translate_guarded
@@ -52,6 +53,7 @@ from dragoman.markup.placeholders.guarded_unit import guard_text
 from dragoman.progress import Progress
 from dragoman.search.decoding_protocol import SearchMonitor
 from dragoman.search.hypothesis import Hypothesis, SearchTrace
+from dragoman.storage.memory_reader import MemoryReader
 from dragoman.text import Normalizer, Tokenizer
 from dragoman.text.glossary import Glossary, GlossaryTerm
 
@@ -61,9 +63,7 @@ _MAX_TOKENS = 512  # per search: the memory of attention grows with their square
 
 
 class Translator(TextTranslator):
-    """Translates texts with a bundle, or with an ensemble of bundles that have the same tokenizers.
-
-    ::
+    """Translates texts with a bundle, or with an ensemble of bundles that have the same tokenizers::
 
         translator = Translator.open("bundle")
         print(translator.translate("A man is sleeping."))
@@ -92,7 +92,6 @@ class Translator(TextTranslator):
         self._config, self._tokenizers = config, tokenizers
         self._by_direction: dict[Direction, Self] = {}
         self.bundles: tuple[Bundle, ...] = tuple(bundles)  # their end deletes the files of unpacked archives
-        self.batch_store: BatchStore | None = None
         self._search, self.glossary = search or SearchSettings(), glossary
         self.search_settings = search_for_model(self._search, config.inference)
         self.batch_tokens = batch_tokens or _BATCH_TOKENS
@@ -148,6 +147,7 @@ class Translator(TextTranslator):
         shortlist: bool = True,
         source_language: str | None = None,
         target_language: str | None = None,
+        memory: str | MemoryReader | None = None,
     ) -> Self:
         """Open a bundle, or several as an ensemble, on the fastest engine that supports what is required.
 
@@ -160,23 +160,28 @@ class Translator(TextTranslator):
         beam of 5; wider beams, more samples and glossary terms make batches smaller. With `shortlist` the ONNX engine
         chooses among the tokens of a model's lexical shortlist, if it has one. `device` "auto" is cuda if the engine
         finds such a device. `source_language` and `target_language` choose one direction of a model with several.
+        Exact matches of `memory`, a name or opened, replace translations; `Translation.matches` has similar ones.
         """
         opened = [bundle if isinstance(bundle, Bundle) else open_located(bundle) for bundle in bundles]
-        config, tokenizers = check_compatible(opened)
+        with ThreadPoolExecutor(1) as thread:  # most of the time to read tokenizers and engines is outside of Python
+            reading = thread.submit(check_compatible, opened)
+            if len(opened) > 1:
+                reading.result()
+            chosen = open_engine(
+                opened,
+                engine=engine,
+                precision=precision,
+                device=device,
+                threads=threads,
+                settings=search and candidate_search(search_settings(search)),
+                phrases=glossary is not None,
+                trace=search_tree,
+                incremental=incremental,
+                shortlist=shortlist,
+            )
+            config, tokenizers = reading.result()
         if len({each.config.inference for each in opened}) > 1:  # members were made for different searches
             config = config.model_copy(update={"inference": None})
-        chosen = open_engine(
-            opened,
-            engine=engine,
-            precision=precision,
-            device=device,
-            threads=threads,
-            settings=search and candidate_search(search_settings(search)),
-            phrases=glossary is not None,
-            trace=search_tree,
-            incremental=incremental,
-            shortlist=shortlist,
-        )
         translator = cls(
             chosen.engine,
             config,
@@ -187,6 +192,7 @@ class Translator(TextTranslator):
             batch_tokens=batch_tokens,
             bundles=opened,
         )
+        translator.memory = MemoryReader.open(memory) if isinstance(memory, str) else memory
         is_chosen = source_language or target_language
         return translator.direction(source_language, target_language) if is_chosen else translator
 
@@ -299,7 +305,8 @@ class Translator(TextTranslator):
                 search_all(self, [chunk for each in prepared for chunk in each.pending], options, cancelled, shown)
                 return [self.assemble(each) for each in prepared]
 
-            found = translate_guarded(texts, options, check_prefixes(prefixes, texts), first, run, self.unreadable)
+            starts, known = check_prefixes(prefixes, texts), self._known_matches(texts)
+            found = translate_guarded(texts, options, starts, first, run, self.unreadable, known)
         return found[0] if isinstance(text, str) else found
 
     def translate_stream(  # noqa: PLR0913 -- one keyword per option
@@ -334,8 +341,8 @@ class Translator(TextTranslator):
             )
         )
         check_texts([text])
-        is_whole = options.search.min_confidence or guard_text(text) is not None or self.preprocessor.unreadable(text)
-        if protect and is_whole:
+        unreadable = self.preprocessor.unreadable
+        if protect and (self.memory or options.search.min_confidence or guard_text(text) or unreadable(text)):
             more: TranslateKeywords = {"prefix": prefix, "split_sentences": split_sentences, "cancelled": cancelled}
             more |= {"max_sentence_tokens": max_sentence_tokens, "search": options.search, "glossary": options.glossary}
             return (self.translate(each, **more).text for each in (text,))
@@ -358,14 +365,6 @@ class Translator(TextTranslator):
         terms: Sequence[Sequence[GlossaryTerm]] | None = None,
     ) -> list[PreparedText]:
         """Prepare texts for a caller that batches the searches of several texts; nothing in them is protected.
-
-        ::
-
-            options = TranslateOptions()
-            prepared = translator.prepare(texts, options)
-            for each in prepared:
-                translator.search(each.pending, options)
-            translations = [translator.assemble(each) for each in prepared]
 
         `search`, then `postprocess`, may be called for chunks of several texts together; `assemble` comes last.
         `terms` are required translations of words of each text, in place of the terms of the glossary.
@@ -495,6 +494,6 @@ class Translator(TextTranslator):
         directed, self._by_direction = self._by_direction, {}
         for each in directed.values():
             each.close()
-        self.engine_reason, self.bundles, self.batch_store = "closed", (), None
+        self.engine_reason, self.bundles = "closed", ()
         self.shared_engine = closed = cast("Engine", ClosedEngine())
         self._set_up(closed, self._tokenizers)

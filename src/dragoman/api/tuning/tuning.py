@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dragoman.api.tuning.search_space import NumberRange, Trial, TuningConfig, draw_trials, setting_overrides
+from dragoman.api.tuning.search_space import Trial, TuningConfig, draw_trials, setting_overrides
 from dragoman.api.tuning.trial_run import TrialRecord, TrialTask, read_trial, run_trial
 from dragoman.config.base import parse_toml
 from dragoman.errors import ConfigError, TrainingError
@@ -208,7 +208,6 @@ class Tuning:
             draft.write_text(page, encoding="utf-8")
 
     def _report(self, result: TuningResult) -> TuningReport:
-        log = [name for name, choice in self.settings.space.items() if isinstance(choice, NumberRange) and choice.log]
         rows = [
             TrialRow(
                 trial.name,
@@ -223,7 +222,7 @@ class Tuning:
         ]
         name = self.config.resolve().parent.name
         rungs = [(rung.trials, rung.updates) for rung in self.rungs]
-        return TuningReport(name, self.metric, rows, rungs, log, is_complete=result.best is not None)
+        return TuningReport(name, self.metric, rows, rungs, is_complete=result.best is not None)
 
     def _write_tuned(self, result: TuningResult) -> None:
         assert result.best is not None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MAP, _MORE, _FILES = "Attention map", "More output", "Files"
 _COUNTERFACTUALS = 3  # other words at each position
 _TITLE = "What the translator sees"
-_PICTURES, _ENDINGS = (".png", ".svg"), (".html", ".png", ".svg", ".json")
+_ENDINGS = (".html", ".svg", ".json")
 
 
 class InspectEngineSettings(EngineSettings):
@@ -55,7 +55,6 @@ ReadingName = Annotated[
     ),
 ]
 Width = Annotated[int | None, number("Width in columns.", panel=_MAP, default="the terminal's, or 80")]
-Tree = Annotated[bool, flag("--tree", "Print the search tree.", _MORE)]
 Candidates = Annotated[bool, flag("--candidates", "Print the most likely tokens at each step.", _MORE)]
 Counterfactual = Annotated[
     str | None, option("WORD", "Replace this word of the translation and continue the search.", panel=_MORE)
@@ -82,7 +81,6 @@ def inspect(  # noqa: PLR0913 -- one parameter per option
     head: Head = None,
     reading: ReadingName = "predicted",
     width: Width = None,
-    tree: Tree = False,
     candidates: Candidates = False,
     counterfactual: Counterfactual = None,
     output: Outputs = None,
@@ -97,18 +95,18 @@ def inspect(  # noqa: PLR0913 -- one parameter per option
     """
     outputs = output or []
     with report_errors("start it again"):
-        _check(target=target, prefix=prefix, tree=tree)
+        _check(target=target, prefix=prefix)
         _check_outputs(outputs, force=force)
         from dragoman.cli.screens.inspection import InspectionScreen, InspectionView
 
-        shown = InspectionView(layer, head, cast("AttentionReading", reading), tree, candidates, counterfactual)
+        shown = InspectionView(layer, head, cast("AttentionReading", reading), candidates, counterfactual)
         screen = None if json else InspectionScreen(width)
         source = _text(text)
         engine = engine.model_copy(update={"engine": "torch"})
         translator = open_translator(bundle, ensemble, engine, search)
-        _check_map(translator, shown, draws=any(path.suffix.lower() in _PICTURES for path in outputs))
-        is_complete = json or any(path.suffix.lower() not in _PICTURES for path in outputs)
-        inspected = _inspect(translator, source, target, prefix, tree, counterfactual, is_complete=is_complete)
+        _check_map(translator, shown, draws=any(path.suffix.lower() == ".svg" for path in outputs))
+        is_complete = json or any(path.suffix.lower() != ".svg" for path in outputs)
+        inspected = _inspect(translator, source, target, prefix, counterfactual, is_complete=is_complete)
         _check_word(inspected, counterfactual)
         if screen is None:
             print_json([one.to_json() for one in inspected])
@@ -124,23 +122,18 @@ def inspect(  # noqa: PLR0913 -- one parameter per option
             print_next(f"open {path} in a browser")
 
 
-def _check(*, target: str | None, prefix: str | None, tree: bool) -> None:
+def _check(*, target: str | None, prefix: str | None) -> None:
     """Check options before a model is loaded."""
-    for name, is_given in (("--prefix", prefix is not None), ("--tree", tree)):
-        if target is not None and is_given:
-            raise ConfigError(
-                f"{name} cannot be combined with --target, since a given translation is not searched; leave one out"
-            )
+    if target is not None and prefix is not None:
+        raise ConfigError(
+            "--prefix cannot be combined with --target, since a given translation is not searched; leave one out"
+        )
 
 
 def _check_outputs(outputs: Sequence[Path], *, force: bool) -> None:
     """Check that files can be written, before anything is computed."""
     for path in outputs:
         check_output(path, _ENDINGS, force=force)
-        if path.suffix.lower() in _PICTURES:
-            from dragoman.environment import require
-
-            require("matplotlib", "train", f"--output {path.name}")
 
 
 def _check_map(translator: Translator, shown: InspectionView, *, draws: bool) -> None:
@@ -174,7 +167,6 @@ def _inspect(
     source: str,
     target: str | None,
     prefix: str | None,
-    tree: bool,
     counterfactual: str | None,
     *,
     is_complete: bool,
@@ -189,7 +181,7 @@ def _inspect(
     if target is not None:
         return [inspector.inspect_sentence(translator, source, target=target, **options)]
     return inspector.inspect_text(
-        translator, source, prefix=prefix or "", search_tree=is_complete or tree, on_skip=_print_skipped, **options
+        translator, source, prefix=prefix or "", search_tree=is_complete, on_skip=_print_skipped, **options
     )
 
 
@@ -222,7 +214,5 @@ def _write(inspected: Sequence[InspectionResult], path: Path, shown: InspectionV
     from dragoman.inspection.pages.inspection import write_inspection
 
     layer, head, reading = shown.layer, shown.head, shown.reading
-    for file, notes in write_inspection(inspected, path, title=_TITLE, layer=layer, head=head, reading=reading):
-        for note in notes:
-            echo(f"note    {note}", err=True)
+    for file in write_inspection(inspected, path, title=_TITLE, layer=layer, head=head, reading=reading):
         echo(f"wrote   {file}", err=True)

@@ -62,7 +62,7 @@ NewKey = Annotated[
     ),
 ]
 Rights = Annotated[
-    str, typer.Option(metavar="RIGHT,…", help="Rights of the new key: admin, metrics.", show_default=False)
+    str, typer.Option(metavar="RIGHT,…", help="Rights of the new key: admin, approve, metrics.", show_default=False)
 ]
 Expires = Annotated[
     str | None,
@@ -128,12 +128,13 @@ def serve(  # noqa: PLR0913 -- one parameter per option
         if any(actions.values()):
             _manage_keys(loaded, settings, new_key, rights, expires, revoke_key)
         elif check:
-            _check(_named_bundles(given), loaded)
+            _check(_named_bundles(given), _with_database(loaded))
         elif on is not None:
             _get_models(wanted, catalog, allow_http=allow_http)
-            _serve_replicas(on, _named_bundles(given, shows_start=True), loaded, min_replicas or 1, max_replicas)
+            served = _named_bundles(given, shows_start=True)
+            _serve_replicas(on, served, _with_database(loaded), min_replicas or 1, max_replicas)
         else:
-            named = _pending(wanted, given, catalog, allow_http=allow_http) or _named_bundles(given, shows_start=True)
+            waiting = _pending(wanted, given, catalog, allow_http=allow_http)
             from dragoman.server.run import serve as serve_bundles
 
             def read_bundles() -> Mapping[str, Path]:
@@ -142,7 +143,17 @@ def serve(  # noqa: PLR0913 -- one parameter per option
                 return _named_bundles(paths)
 
             from_file = config is not None and not bundles
-            serve_bundles(named, loaded, lambda info: _print_info(info, loaded), read_bundles if from_file else None)
+            shown, used = lambda info: _print_info(info, loaded), _with_database(loaded)
+            serve_bundles(
+                waiting or _named_bundles(given, shows_start=True), used, shown, read_bundles if from_file else None
+            )
+
+
+def _with_database(settings: ServerSettings) -> ServerSettings:
+    """Return the settings with the address of the database; a file is created when something is stored in it."""
+    from dragoman.storage.database import default_url
+
+    return settings.model_copy(update={"database": settings.database or default_url()})
 
 
 def _pending(

@@ -42,7 +42,7 @@ Reference = Annotated[
     Path | None,
     option(
         "FILE",
-        "Translations of SOURCE: of all hypotheses of the beam, keep the one with the most chrF++ with them.",
+        "Translations of SOURCE: of all hypotheses, keep the one with the most chrF++ with them.",
         "--reference",
         panel="Pairs",
     ),
@@ -132,7 +132,8 @@ def distill(  # noqa: PLR0913 -- one parameter per option
         check_input(source, output, resume=resume, force=force)
         if reference is not None:
             _check_reference(source, reference)
-            search = SearchSettings(**(search.model_dump() | {"nbest": search.beam}))
+            nbest = search.candidates if search.search == "mbr" else search.beam
+            search = SearchSettings(**(search.model_dump() | {"nbest": nbest}))
         from dragoman.api.files.output_lines import LineFormat
         from dragoman.cli.options.line_work import line_work
         from dragoman.files import sha256_of_file
@@ -181,19 +182,13 @@ def _translate_corpus(
 
     `describe` returns the languages of the pairs, a function that makes a pair, and facts for the record.
     """
-    from dragoman.api.files.batch_record import batch_record_path
     from dragoman.api.files.folder_translation import translate_files
-    from dragoman.api.files.output_lines import recorded_batches
     from dragoman.api.synthetic import LINES, write_corpus
     from dragoman.cli.screens.progress import translation_progress
     from dragoman.text.other_language import language_note
 
     with open_work() as work:
-        record, keep = batch_record_path(output, is_folder=True), resume and not force
-        with (
-            translation_progress(str(source)) as tell,
-            recorded_batches(work.line_translator, record, work.job, resume=keep),
-        ):
+        with translation_progress(str(source)) as tell:
             found = translate_files(
                 work.blocks, {LINES: source}, output, job=work.job, resume=resume, force=force, on_progress=tell
             )

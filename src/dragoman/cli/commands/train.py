@@ -30,7 +30,7 @@ from dragoman.cli.options.arguments import (
 from dragoman.cli.options.cluster import check_cluster, training_function
 from dragoman.errors import ConfigError
 from dragoman.network_access import network_access
-from dragoman.run_files import CURVES, REPORT
+from dragoman.run_files import REPORT
 
 if TYPE_CHECKING:
     from dragoman.api.training.live_page import LivePage
@@ -177,7 +177,8 @@ def _print(trained: TrainResult, settings: Config, *, json: bool) -> None:
     echo(f"bundle  {bundle.folder}    (card.md describes it)")
     if (report := trained.run / REPORT).is_file():
         echo(f"report  {report}")
-    echo(f"curves  tensorboard --logdir {shlex.quote(str(trained.run / CURVES))}")
+    else:
+        echo(f"curves  dragoman compare {shlex.quote(str(trained.run))}")
 
 
 def _more_training(settings: Config) -> str:

@@ -15,18 +15,18 @@ import typer
 from dragoman.cli.console import EXIT_STOPPED, echo, print_next, print_warning, report_errors, write_bytes
 from dragoman.cli.options.arguments import MODEL_OR_EXAMPLE, Ensemble, On, Resume, Workers, flag
 from dragoman.cli.options.derive import settings_options
+from dragoman.cli.options.memories import MemoryName, MemoryThreshold
 from dragoman.cli.options.models import model_directions, named_or_example, open_for_text
 from dragoman.cli.options.outputs import Force
 from dragoman.cli.screens.flagged_texts import FailOn, fail_on_document, fail_on_lines, parse_fail_on
 from dragoman.cli.screens.string_updates import Check, More, Update, run_on_strings
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
-from dragoman.documents.formats import MAX_BYTES, check_output_suffix, document_formats, find_format
+from dragoman.documents.formats import FORMATS, MAX_BYTES, check_output_suffix, document_formats, find_format
 from dragoman.errors import ConfigError, DataError
 from dragoman.reporting.number_format import format_count
 
 if TYPE_CHECKING:
-    from dragoman.api.files.batch_record import BatchFile
     from dragoman.api.files.file_translation import OnProgress
     from dragoman.api.files.input_lines import LineReader
     from dragoman.api.files.output_lines import LineTranslator
@@ -42,8 +42,8 @@ Input = Annotated[
     str,
     typer.Argument(
         metavar="INPUT",
-        help="Text file, one sentence per line, may be .gz; - is stdin. Or a document: .docx, .html, … Or a folder, of "
-        "which text files are translated and others skipped.",
+        help="Text file, one sentence per line, may be .gz; - is stdin. Or a folder, of which text files are "
+        f"translated and others skipped. Or a document: {' '.join(FORMATS)}.",
     ),
 ]
 Output = Annotated[
@@ -114,6 +114,8 @@ def translate(  # noqa: PLR0913 -- one parameter per option
     fail_on: FailOn = None,
     on: On = None,
     workers: Workers = None,
+    memory: MemoryName = None,
+    memory_threshold: MemoryThreshold = 99,
     search: SearchSettings,
     engine: EngineSettings,
 ) -> None:
@@ -122,13 +124,15 @@ def translate(  # noqa: PLR0913 -- one parameter per option
     Lines of standard input are translated as they arrive. With -o a large file is translated in constant memory; after
     a crash --resume continues and produces the same bytes.
     """
+    known = None if memory is None else (memory, memory_threshold)
+    open_model = partial(open_for_text, ensemble=ensemble, search=search, glossary=glossary, memory=known)
     has_nbest = "nbest" in search.model_fields_set
     lines_only = {"--resume": resume, "--nbest": has_nbest, "--alignments": alignments, "--flags": flags}
     lines_only |= {"--json": json, "--on": on is not None, "--workers": workers is not None}
     if update or check:
         with report_errors("run the same command to continue"):
             _check_lines_only(lines_only | {"--as": as_ is not None, "--split": split}, "files of strings")
-            open_for = None if check else partial(open_for_text, ensemble=ensemble, search=search, glossary=glossary)
+            open_for = None if check else open_model
             kinds, inputs = parse_fail_on(fail_on, is_document=True), [input_, *(more or [])]
             run_on_strings(model, inputs, output, engine, open_for, again=again, force=force, kinds=kinds)
         return
@@ -145,7 +149,7 @@ def translate(  # noqa: PLR0913 -- one parameter per option
         is_read_whole = bool(read_as.suffix) and not Path(input_).is_dir()
         kinds = parse_fail_on(fail_on, is_document=is_read_whole)
         if is_read_whole:
-            open_ = partial(open_for_text, bundle, ensemble, engine, search, glossary=glossary)
+            open_ = partial(open_model, bundle, engine=engine)
             with report_errors("nothing was written"):
                 _translate_document(
                     Path(input_),
@@ -165,7 +169,11 @@ def translate(  # noqa: PLR0913 -- one parameter per option
             raise ConfigError(f"--on {on} needs an output file; name it with -o")
         form = LineFormat(nbest=has_nbest, alignment=alignments, flags=flags, json=json)
         open_work = line_work(
-            on, workers, bundle, ensemble, engine, search, form, glossary=glossary, split=split, counted_flags=kinds
+            *(on, workers, bundle, ensemble, engine, search, form),
+            glossary=glossary,
+            memory=known,
+            split=split,
+            counted_flags=kinds,
         )
         _check_input(input_, bundle, engine.source_language, as_text=read_as.is_given)
         if input_ != "-" and Path(input_).is_dir():
@@ -212,9 +220,7 @@ def _translate_folder(
     force: bool,
     as_text: bool,
 ) -> None:
-    from dragoman.api.files.batch_record import batch_record_path
     from dragoman.api.files.folder_translation import check_folders, translate_files
-    from dragoman.api.files.output_lines import recorded_batches
     from dragoman.api.files.text_files import check_text_file
     from dragoman.cli.screens.progress import translation_progress
 
@@ -230,11 +236,7 @@ def _translate_folder(
     for note in [*notes[:_MAX_NOTES], *more]:
         echo(f"note    {note}", err=True)
     with open_work() as work:
-        record, keep = batch_record_path(output, is_folder=True), resume and not force
-        with (
-            translation_progress(f"{format_count(len(names), 'file')} of {folder}") as tell,
-            recorded_batches(work.line_translator, record, work.job, resume=keep) as recorded,
-        ):
+        with translation_progress(f"{format_count(len(names), 'file')} of {folder}") as tell:
             outcome = translate_files(
                 work.blocks,
                 {name: folder / name for name in names},
@@ -245,7 +247,7 @@ def _translate_folder(
                 on_progress=tell,
             )
             done = f"{format_count(outcome.files, 'file')}, {format_count(outcome.lines, 'line')}"
-            _stop_unless_finished(outcome.status, done, recorded)
+            _stop_unless_finished(outcome.status, done)
         _print_flags(work, outcome.lines - outcome.resumed_lines)
         _print_written(output)
         fail_on_lines(work, str(folder), kinds)
@@ -318,19 +320,13 @@ def _to_stdout(work: LineWork, line_translator: LineTranslator, source: LineRead
 
 def _to_file(work: LineWork, source: LineReader, output: Path, *, resume: bool, force: bool) -> bool:
     """Translate lines into a file; return whether there were any."""
-    from dragoman.api.files.batch_record import batch_record_path
     from dragoman.api.files.file_translation import translate_file
-    from dragoman.api.files.output_lines import recorded_batches
 
-    record, keep = batch_record_path(output), resume and not force
-    with (
-        _progress(source, to_file=True) as tell,
-        recorded_batches(work.line_translator, record, work.job, resume=keep) as recorded,
-    ):
+    with _progress(source, to_file=True) as tell:
         outcome = translate_file(
             work.blocks, source, output, job=work.job, resume=resume, force=force, on_progress=tell
         )
-        _stop_unless_finished(outcome.status, format_count(outcome.lines, "line"), recorded)
+        _stop_unless_finished(outcome.status, format_count(outcome.lines, "line"))
     _print_flags(work, outcome.lines - outcome.resumed)
     _print_content(work, source)
     _print_written(output)
@@ -339,12 +335,9 @@ def _to_file(work: LineWork, source: LineReader, output: Path, *, resume: bool, 
     return bool(outcome.lines)
 
 
-def _stop_unless_finished(status: str, done: str, record: BatchFile | None) -> None:
+def _stop_unless_finished(status: str, done: str) -> None:
     if code := EXIT_STOPPED.get(status):
-        kept = (
-            f"; {format_count(record.segments, 'segment')} of the next lines kept" if record and record.segments else ""
-        )
-        echo(f"{status} after {done}{kept}; run the same command with --resume to continue", err=True)
+        echo(f"{status} after {done}; run the same command with --resume to continue", err=True)
         raise typer.Exit(code)
 
 

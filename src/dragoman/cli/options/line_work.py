@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.cli.options.cluster import check_cluster, cluster_session
 from dragoman.cli.options.models import open_for_text, open_translator
+from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.api.files.file_translation import MapBlocks
@@ -71,6 +72,7 @@ def line_work(  # noqa: PLR0913 -- one parameter per option
     form: LineFormat,
     *,
     glossary: Path | None = None,
+    memory: tuple[str, int] | None = None,
     split: bool = False,
     round_trip: Path | None = None,
     counted_flags: frozenset[str] = frozenset(),
@@ -78,6 +80,8 @@ def line_work(  # noqa: PLR0913 -- one parameter per option
     """Return a function that loads the model, in this process or on the cluster `on`."""
     check_cluster(on, workers)
     if on is not None:
+        if memory is not None:
+            raise ConfigError(f"--memory is for this machine, not for --on {on}; leave one of them out")
         options = (bundle, ensemble, engine, search, form)
         return partial(
             _cluster_work,
@@ -89,7 +93,7 @@ def line_work(  # noqa: PLR0913 -- one parameter per option
             round_trip=round_trip,
             counted_flags=counted_flags,
         )
-    open_ = partial(open_for_text, bundle, ensemble, engine, search, glossary=glossary)
+    open_ = partial(open_for_text, bundle, ensemble, engine, search, glossary=glossary, memory=memory)
     back = None if round_trip is None else partial(open_translator, round_trip, None, engine.reversed())
     return partial(_local_work, open_, form, engine, split=split, open_round_trip=back, counted_flags=counted_flags)
 

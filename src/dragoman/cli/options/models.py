@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dragoman.api.translation.translator import Translator
     from dragoman.config.engine import EngineSettings
     from dragoman.config.search import SearchSettings
+    from dragoman.storage.memory_reader import MemoryReader
     from dragoman.text.glossary import Glossary
 
 
@@ -73,8 +74,17 @@ def open_for_text(
     search: SearchSettings | None = None,
     *,
     glossary: Path | None = None,
+    memory: tuple[str, int] | None = None,
 ) -> Translator | PivotTranslator:
-    """Open a model, an ensemble, or both models of a stored route."""
+    """Open a model, an ensemble, or both models of a stored route, with a translation memory and its threshold."""
+    if memory is not None:
+        from dragoman.storage.memory_reader import MemoryReader
+
+        reader = MemoryReader.open(memory[0], used=memory[1])
+        translator = open_for_text(bundle, ensemble, engine, search, glossary=glossary)
+        translator.memory = reader
+        _print_memory(reader, translator.languages)
+        return translator
     from dragoman.bundle.locate import named_bundles
 
     legs = named_bundles(bundle)
@@ -91,6 +101,15 @@ def open_for_text(
     first = open_translator(legs[0], None, engine, search)
     second = open_translator(legs[1], None, engine, search, terms=terms)
     return PivotTranslator(first, second, terms)
+
+
+def _print_memory(reader: MemoryReader, languages: tuple[str, str]) -> None:
+    for memory in reader.memories:
+        found = memory.find(*languages)
+        units = sum(each[3] for each in memory.directions if each[0] in found)
+        pairs = ", ".join(f"{source}-{target}" for _, source, target, _ in memory.directions)
+        more = "" if found or not pairs else f"; it has {pairs}"
+        echo(f"memory  {memory.name}: {units:,} units from {languages[0]} to {languages[1]}{more}", err=True)
 
 
 def _read_terms(path: Path, bundles: Sequence[Path]) -> Glossary:

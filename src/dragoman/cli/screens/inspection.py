@@ -1,4 +1,4 @@
-"""Print the details of a translation: attention map, candidate tokens, search tree."""
+"""Print the details of a translation: attention map, candidate tokens, counterfactuals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ class InspectionView:
     layer: int | None = None
     head: int | None = None
     reading: AttentionReading = "predicted"
-    tree: bool = False
     candidates: bool = False
     counterfactual: str | None = None
     """The target word whose counterfactuals are printed."""
@@ -61,8 +60,6 @@ class InspectionScreen:
                 self._print_candidates(result)
             if view.counterfactual is not None:
                 self._print_counterfactuals(result, view.counterfactual)
-            if view.tree:
-                self._print_tree(result)
             if number < len(results):
                 self._print()
 
@@ -78,7 +75,7 @@ class InspectionScreen:
 
     def _print_map(self, result: InspectionResult, view: InspectionView) -> None:
         from dragoman.inspection.result import coverage, entropy, select_map
-        from dragoman.inspection.terminal.beam_tree import word_value_lines
+        from dragoman.inspection.terminal.details import word_value_lines
         from dragoman.inspection.terminal.heatmap import render_heatmap
 
         if not result.has_attention and view.layer is view.head is None:
@@ -97,14 +94,14 @@ class InspectionScreen:
         self._lines(word_value_lines(result.source_words, covered, width=self.width))
 
     def _print_candidates(self, result: InspectionResult) -> None:
-        from dragoman.inspection.terminal.beam_tree import candidate_lines
+        from dragoman.inspection.terminal.details import candidate_lines
 
         self._heading("Most probable tokens at each step; * if another was generated; ▁ is a space:")
         self._lines(candidate_lines(result, width=self.width))
 
     def _print_counterfactuals(self, result: InspectionResult, name: str) -> None:
         from dragoman.api.inspection.counterfactuals import matches_word
-        from dragoman.inspection.terminal.beam_tree import counterfactual_lines
+        from dragoman.inspection.terminal.details import counterfactual_lines
 
         places = [place for place, word in enumerate(result.target_words) if matches_word(word, name)]
         others = [other for other in result.counterfactuals if other.word in places]
@@ -113,13 +110,6 @@ class InspectionScreen:
             self._lines(
                 counterfactual_lines(result, others, width=self.width) if others else ["no other word was probable"]
             )
-
-    def _print_tree(self, result: InspectionResult) -> None:
-        from dragoman.inspection.terminal.beam_tree import render_beam_tree
-
-        self._heading("Search tree, first token at the top:")
-        for line in render_beam_tree(result.tree, width=self.width, colour=self.colour):
-            self._print(line)
 
     def _field(self, name: str, text: str, style: str = "") -> None:
         """Print a label and its text, wrapped."""

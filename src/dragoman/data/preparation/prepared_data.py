@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from dragoman.bundle.bundle_config import migrate_config
 from dragoman.config import Config, DataConfig
 from dragoman.data.augmentation import Augmentation
 from dragoman.data.batch_plan import BatchPlan, CorpusRows
@@ -24,7 +23,7 @@ MANIFEST = "manifest.json"
 REPORT = "report.json"
 
 FORMAT = 2
-"""Version of the manifest. Version 1 has the key `pieces` for `tokens`; it is migrated when it is read."""
+"""Version of the manifest."""
 
 _REMEDY = "run dragoman prepare again"
 _OTHER_SETTINGS = (
@@ -57,11 +56,11 @@ class PreparedData:
         manifest = read_json(folder / MANIFEST)
         if manifest is None:
             raise DataError(f"{folder} has no prepared data; run dragoman prepare first")
-        if not isinstance(manifest, dict) or manifest.get("format") not in (1, FORMAT):
+        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             found = manifest.get("format") if isinstance(manifest, dict) else None
             raise DataError(f"{folder / MANIFEST} must be of format {FORMAT}, got {found!r}; {_REMEDY}")
         try:
-            prepared = cls(folder, migrate_manifest(manifest))
+            prepared = cls(folder, manifest)
             files = [(path, entry, entry["bytes"], entry["sha256"]) for path, entry in prepared._files()]
         except (AttributeError, KeyError, TypeError, ValueError):
             raise DataError(f"{folder / MANIFEST} does not list prepared files; {_REMEDY}") from None
@@ -239,25 +238,6 @@ def _differences(one: Any, other: Any, place: str = "") -> list[str]:
         names = sorted({*one, *other})
         return [found for name in names for found in _differences(one.get(name), other.get(name), f"{place}.{name}")]
     return [] if one == other else [place.removeprefix(".")]
-
-
-def migrate_manifest(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return a manifest in the current format; the files that it lists are the same in all formats."""
-    if manifest["format"] == FORMAT:
-        return manifest
-
-    def renamed(entries: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        return {
-            name: {"tokens" if key == "pieces" else key: value for key, value in entry.items()}
-            for name, entry in entries.items()
-        }
-
-    return manifest | {
-        "format": FORMAT,
-        "settings": migrate_config(manifest["settings"], version=1),
-        "tokenizers": renamed(manifest["tokenizers"]),
-        "splits": renamed(manifest["splits"]),
-    }
 
 
 def listed_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:

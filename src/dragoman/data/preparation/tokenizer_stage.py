@@ -270,7 +270,7 @@ def tokenizer_notes(manifest: dict[str, Any]) -> Iterator[str]:
         yield grown_note(settings["size"], max(sizes))
     split = manifest["splits"]["train"]
     for side in SIDES:
-        words = split.get("words", {}).get(side, 0)  # missing in manifests of earlier versions
+        words = split["words"][side]
         per_word = split["tokens"][side] / words if words else 0.0
         if has_too_many_tokens(settings["kind"] if settings else "", per_word):
             remedy = f"raise tokenizer.size, for instance to {2 * settings['size']}" if settings else KEEP_OR_EXTEND

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import accumulate, chain
+from itertools import chain
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
@@ -91,16 +91,13 @@ def escape_markup(
     }
     # "!" before a link would make it an image
     markup |= {edge - 1 for edge in edges if text[max(0, edge - 1) : edge] in ("\\", "!")}
-    fragments = [
-        "\\" + character if free[place] and place in markup else character for place, character in enumerate(text)
-    ]
+    marks = {
+        place: "\\" + text[place] for place in markup if place is not None and 0 <= place < len(text) and free[place]
+    }
     for start, end in tagged.kept:
         if start < end and text[start] == "`" and text[max(0, start - 1) : start] == "`":
-            fragments[start] = f" {fragments[start]}"  # two code spans would be one
-    moved = [0, *accumulate(map(len, fragments))]
-    spans = tuple(replace(span, start=moved[span.start], end=moved[span.end]) for span in tagged.spans)
-    kept = tuple((moved[start], moved[end]) for start, end in tagged.kept)
-    return TaggedText("".join(fragments), spans, kept)
+            marks[start] = f" {marks.get(start, '`')}"  # two code spans would be one
+    return replace(tagged, text=text).with_marks(marks)
 
 
 def _character_to_escape(text: str, start: int) -> int | None:

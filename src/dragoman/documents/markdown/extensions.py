@@ -91,6 +91,9 @@ def hide_jsx(lines: Sequence[str]) -> Iterator[str]:
             fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
         if is_module:
             yield ""
+        elif pending and ">" not in line and "}" not in line and len(pending) + len(line) < _MAX_ELEMENT:
+            pending += f"{line}\n"  # it cannot end here
+            yield ""
         elif not fence and (pending or _ELEMENT.match(line)):
             whole = pending + line
             rest = JSX_NOTATION.sub("", whole.replace("\n", " ")).strip(" \t>") if len(whole) < _MAX_ELEMENT else "a"

@@ -76,6 +76,8 @@ class _OpenDocument:
         self._check(kind)
         self._referred = ReferredTexts(limits)
         self._is_sheet = kind == "spreadsheet"
+        if self._is_sheet and "styles.xml" in self._archive.names:
+            self._texts("styles.xml")  # its formats refer to cells of the other part
         self._segments = {
             part: [limits.add(inline.tagged) for _, inline in self._texts(part)[2]]
             for part in _PARTS[kind][1]
@@ -134,8 +136,8 @@ class _Cells:
                 if formula := element.get(name):
                     referred.add_formula(formula)
             referred.add(element.get(name, "") for name in _NAMES)
-        for element in root.iter(f"{{{_CALC}}}condition"):  # of a format
-            referred.add_formula(element.get(f"{{{_CALC}}}value", ""))
+        for element in root.iter(f"{{{_CALC}}}condition", f"{{{_STYLE}}}map"):  # of a format
+            referred.add_formula(element.get(f"{{{_CALC}}}value") or element.get(f"{{{_STYLE}}}condition", ""))
 
     def stays(self, paragraph: Any, text: str) -> bool:
         cell = paragraph.getparent()

@@ -18,6 +18,7 @@ from dragoman.documents.strings.scan import (
     join_key,
 )
 from dragoman.errors import DataError
+from dragoman.reporting.number_format import format_count
 
 _BLANK = re.compile(r"(?:[^\S\r\n]*(?:[#!][^\r\n]*)?(?:\r\n|\r|\n))*+[^\S\r\n]*+(?:[#!][^\r\n]*)?+")
 _NAME = re.compile(r"(?:[^\\\s=:]|\\(?:\r\n|[\s\S]))++")
@@ -30,8 +31,9 @@ _CHOICE = re.compile(r"\{\d{1,3},\s*choice")
 
 
 def _scan_properties(source: ScanInput) -> StringScan:
-    units: list[StringUnit] = []
+    scan = StringScan([])
     text, at = source.text, 0
+    choices = 0
     while (blank := _BLANK.match(text, at)) and (at := blank.end()) < len(text):
         name = _NAME.match(text, at)
         separator = _SEPARATOR.match(text, name.end() if name else at)
@@ -42,12 +44,18 @@ def _scan_properties(source: ScanInput) -> StringScan:
         if name is None and not separator[0]:
             raise fault(source, at, "a name and a value", "fix the line")
         new = _without_escapes(value[0])
-        if not _CHOICE.search(new):
-            key = join_key([_without_escapes(name[0] if name else "")], source).replace("\\.", ".")
-            units.append(StringUnit(key, value.start(), value.end(), _unquoted(new)))
-    if not units:
+        if _CHOICE.search(new):
+            choices += 1
+            continue
+        key = join_key([_without_escapes(name[0] if name else "")], source).replace("\\.", ".")
+        scan.units.append(StringUnit(key, value.start(), value.end(), _unquoted(new)))
+    if choices:
+        scan.notes.append(
+            f"{format_count(choices, 'text')} with a choice format ({{0,choice,…}}) left; use ICU plurals"
+        )
+    elif not scan.units:
         raise DataError(f"{source.name} has no names with values; check the suffix")
-    return StringScan(units)
+    return scan
 
 
 def _without_escapes(text: str) -> str:
@@ -137,12 +145,7 @@ def _encode_apple(text: str, old: str) -> str:
     return '"' + (text if "\n" in old else text.replace("\n", "\\n")).replace("\t", "\\t").replace("\r", "\\r") + '"'
 
 
-_APPLE_FORMAT = StringFormat(_scan_apple, _encode_apple, encodings=("utf-8", "UTF-16"))
-
-
-def read_apple(name: str, data: bytes, limits: DocumentLimits) -> Document:
-    """Read Apple's strings, in UTF-8 or UTF-16 with a byte-order mark."""
-    return StringsDocument(name, data, limits, _APPLE_FORMAT)
+APPLE = StringFormat(_scan_apple, _encode_apple, encodings=("utf-8", "UTF-16"))
 
 
 _PHP = re.compile(
@@ -211,9 +214,4 @@ def _encode_php(text: str, old: str) -> str:
     return '"' + text.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r") + '"'
 
 
-_PHP_FORMAT = StringFormat(_scan_php, _encode_php, ",", choices=re.compile(r"\|"), makes_choices=True)
-
-
-def read_php(name: str, data: bytes, limits: DocumentLimits) -> Document:
-    """Read a PHP file that returns an array of texts, such as those of Laravel."""
-    return StringsDocument(name, data, limits, _PHP_FORMAT)
+PHP_ARRAY = StringFormat(_scan_php, _encode_php, ",", choices=re.compile(r"\|"), makes_choices=True)

@@ -17,6 +17,7 @@ from dragoman.documents.strings.plurals import (
     gettext_forms,
     restore_count,
     swap_count,
+    with_count,
 )
 from dragoman.documents.strings.scan import BETWEEN_FORMS, ScanInput, StringFormat, StringUnit
 from dragoman.documents.text.text_file import TextEdits, decode_file
@@ -132,8 +133,11 @@ class StringsDocument:
             limits.check_paragraph(len(unit.text))
             if unit.form is not None:
                 self._groups.setdefault(unit.form.group, _Group()).units.setdefault(unit.form.category, unit)
+        if form.needs_texts and not self._scan.units and not limits.is_target:
+            raise DataError(f"{name} has no texts to translate; check the file")
         self.declared = self._scan.declared
         self.unreviewed = self._scan.unreviewed
+        self.notes = self._scan.notes
         self._kept: Mapping[str, str] = {}
         self._language = ""
         self._prepare(limits)
@@ -237,9 +241,10 @@ class StringsDocument:
         other = group.units["other"]
         for category in (*(["zero"] if "zero" in group.units and "zero" not in forms.numbers else []), *forms.numbers):
             unit = group.units.get(category, other)
-            if category == "one" and not find_count(unit.text) and not forms.is_one_unique and find_count(other.text):
-                unit = other  # "One file" is wrong for 21 files
-            pieces = self._pieces(unit.text, forms.numbers.get(category))
+            text = unit.text
+            if category == "one" and not forms.is_one_unique and not find_count(text):
+                text = with_count(text, other.text)  # "One file" is wrong for 21 files
+            pieces = self._pieces(text, forms.numbers.get(category))
             yield self._target(unit, f"{key}[{category}]", pieces, category)
 
     def _pieces(self, text: str, number: int | None = None) -> list[str | Piece]:

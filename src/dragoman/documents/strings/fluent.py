@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 
-from dragoman.documents.document import Document
-from dragoman.documents.limits import DocumentLimits
-from dragoman.documents.strings.document import StringsDocument
 from dragoman.documents.strings.plurals import CATEGORIES
 from dragoman.documents.strings.scan import (
     MAX_DEPTH,
@@ -80,9 +78,13 @@ def _pattern(source: ScanInput, key: str, start: int, end: int, depth: int) -> I
     while start < end and text[end - 1] in " \r\n":
         end -= 1
     found = list(_SIGN.finditer(text, start, end))
-    arrow = next((each.end() for each in found if each[0] == "->"), 0)
+    depths = accumulate((each[0] == "{") - (each[0] == "}") for each in found)
+    arrows = [(depth, each.end()) for depth, each in zip(depths, found, strict=True) if each[0] == "->"]
+    arrow = next((place for depth, place in arrows if depth == 1), 0)
     if start == end or not _is_balanced(found):
         return
+    if arrows and not arrow:
+        return  # a selection inside of another placeable
     if not arrow:
         yield StringUnit(join_key([key], source).replace("\\.", "."), start, end, _joined(text[start:end]))
         return
@@ -134,7 +136,7 @@ def _variants(text: str, found: list[re.Match[str]], arrow: int, end: int) -> It
     holes.append(end)
     for begin, finish in zip(holes[::2], holes[1::2], strict=True):
         starts += _VARIANT.finditer(text, begin, finish)
-    for each, following in zip(starts, [*starts[1:], None], strict=True):
+    for each, following in zip(starts, [*starts, None][1:], strict=True):
         yield each[2], each.start(1), each.end(), end if following is None else following.start()
 
 
@@ -150,9 +152,4 @@ def _encode_fluent(text: str, old: str) -> str:
     return "\n\n    ".join(lines[:1] + marked[1:] if old[:1] == text.strip()[:1] else marked)
 
 
-_FORMAT = StringFormat(_scan_fluent, _encode_fluent, keeps_braces=True)
-
-
-def read_ftl(name: str, data: bytes, limits: DocumentLimits) -> Document:
-    """Read a Fluent file."""
-    return StringsDocument(name, data, limits, _FORMAT)
+FTL = StringFormat(_scan_fluent, _encode_fluent, keeps_braces=True)

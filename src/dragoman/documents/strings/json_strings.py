@@ -7,9 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from dragoman.documents.document import Document
 from dragoman.documents.limits import DocumentLimits
-from dragoman.documents.strings.document import StringsDocument
 from dragoman.documents.strings.scan import (
     MAX_DEPTH,
     PluralForm,
@@ -31,6 +29,12 @@ _SETTINGS = (
     {"browserslist"}, {"repository"}, {"plugins"}, {"presets"}, {"rules"}, {"files", "include"}, {"packages"},
 )  # fmt: skip
 """Names that only files of settings and data have on the first level."""
+_RECORD = frozenset({
+    "uuid", "guid", "email", "date", "birthday", "created_at", "timestamp", "sku", "isbn", "phone", "zip", "lat",
+    "latitude", "city", "price",
+})  # fmt: skip
+"""Names of which each record of data has one; texts of a program are in lists with others, such as questions."""
+_MIN_TEXTS = 5  # for each number or logical value
 _CHROME = frozenset({"message", "description", "placeholders"})
 _NOTE = re.compile(r"[@$_/]|comment")
 """Start of names of notes and settings of the file."""
@@ -105,11 +109,38 @@ def _scan_texts(source: ScanInput) -> StringScan:
     if not source.limits.is_target:
         _check_kind(source, content)
     found = StringScan(list(_units(source, lambda path: () if any(map(_NOTE.match, path[:1])) else path)))
+    others = _others(content)
     prose = sum(bool(" " in each.text.strip() or _WORD.fullmatch(each.text.strip())) for each in found.units)
     technical = sum(bool(each.text and _LOOKS_TECHNICAL.fullmatch(each.text)) for each in found.units) - prose
     if not source.limits.is_target and (not prose or technical > 2 * prose):
         raise DataError(f"{source.name} has values that look like codes, not like texts of a program; {_FIX}")
+    if not source.limits.is_target and _MIN_TEXTS * len(others) > prose:
+        raise DataError(f"{source.name} must have texts only, got {others[0]}, as settings have; {_FIX}")
     return found
+
+
+def _others(content: dict[str, Any]) -> list[str]:
+    """Return the numbers and logical values, with their names."""
+    found: list[str] = []
+    pending: list[tuple[str, Any]] = [(name, each) for name, each in content.items() if not _NOTE.match(name)]
+    while pending:
+        name, value = pending.pop()
+        if isinstance(value, dict):
+            pending += [(f"{name}.{key}"[:80], each) for key, each in value.items()]
+        elif isinstance(value, list):
+            pending += [(name, each) for each in value]
+        elif isinstance(value, int | float):
+            found.append(f"{json.dumps(value)} for {name}")
+    return found[::-1]
+
+
+def _has_records(value: Any) -> bool:
+    """Whether a value is a list of objects, each with a name that records of data have, or has one."""
+    if isinstance(value, dict):
+        return any(map(_has_records, value.values()))
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        return False
+    return (len(value) > 1 and all(each.keys() & _RECORD for each in value)) or any(map(_has_records, value))
 
 
 def _is_chrome(entry: dict[str, Any]) -> bool:
@@ -119,6 +150,8 @@ def _is_chrome(entry: dict[str, Any]) -> bool:
 def _check_kind(source: ScanInput, content: dict[str, Any]) -> None:
     known = next((names for names in _SETTINGS if names <= content.keys()), None)
     schema = content.get("$schema")
+    if _has_records(content):
+        raise DataError(f"{source.name} has records of data, not texts of a program; {_FIX}")
     if known is not None or (isinstance(schema, str) and "inlang" not in schema):
         shown = " and ".join(sorted(known or {"$schema"}))
         raise DataError(f"{source.name} has {shown} and is a file of settings or data, not of texts; {_FIX}")
@@ -131,11 +164,6 @@ def _units(source: ScanInput, key_of: Any) -> Iterator[StringUnit]:
         if not key:
             continue
         if notation[0] != '"':
-            if notation != "null":
-                shown = ".".join(value.path)[:80]
-                raise DataError(
-                    f"{source.name} must have texts only, got {notation[:40]} for {shown}, as settings have; {_FIX}"
-                )
             continue
         text = json.loads(notation)
         form = _FORM.fullmatch(key[-1]) if source.text[value.name] == '"' else None
@@ -165,15 +193,5 @@ def _scan_arb(source: ScanInput) -> StringScan:
     return found
 
 
-_JSON = StringFormat(_scan_texts, encode_json, ",", choices=re.compile(r" \| "))
-_ARB = StringFormat(_scan_arb, encode_json, ",")
-
-
-def read_json(name: str, data: bytes, limits: DocumentLimits) -> Document:
-    """Read a JSON file of strings; settings and data are refused."""
-    return StringsDocument(name, data, limits, _JSON)
-
-
-def read_arb(name: str, data: bytes, limits: DocumentLimits) -> Document:
-    """Read an Application Resource Bundle."""
-    return StringsDocument(name, data, limits, _ARB)
+JSON = StringFormat(_scan_texts, encode_json, ",", choices=re.compile(r" \| "))
+ARB = StringFormat(_scan_arb, encode_json, ",")

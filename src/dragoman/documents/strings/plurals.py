@@ -22,6 +22,7 @@ _COUNT = re.compile(
     r"|%\((?:count|n|num|number|total)\)[di]|\{(?:n|count|num|number|total|0)?\}"
 )
 """Placeholders of the number that a plural depends on."""
+_ONE = re.compile(r"(?<![\w.,:/-])(?:1|[Oo]ne)(?![\w:/-]|[.,]\d)")
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,18 @@ def swap_count(text: str, number: int | None) -> tuple[str, tuple[str, str] | No
     if count is None or str(number) in text[: count[0]] + text[count[1] :]:
         return text, None
     return f"{text[: count[0]]}{number}{text[count[1] :]}", (str(number), text[slice(*count)])
+
+
+def with_count(one: str, other: str) -> str:
+    """Return a text for 1 with the placeholder of a count, which `other` has, in place of "1" or "one".
+
+    Without either it is the other text, which is right for all numbers.
+    """
+    count = find_count(other)
+    if count is None:
+        return one
+    placed, changes = _ONE.subn(lambda _: other[slice(*count)], one)
+    return placed if changes == 1 else other
 
 
 def restore_count(text: str, number: str, count: str) -> str | None:

@@ -36,6 +36,7 @@ def _scan(source: ScanInput, *, again: bool) -> StringScan:
     root = parse_elements(source, "TS", "only translations of Qt have this suffix here; convert it", leaves=_LEAVES)
     language, position = root.attributes.get("language", ("", 0))
     scan = StringScan([], (position, position + len(language)) if language else None)
+    scan.unreviewed.has_marks = False
     done = 0
     for context in root.children:
         name = next((_inside(source, each) for each in context.children if each.name == "name"), "")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dragoman.documents.document import DeclaredLanguages
+from dragoman.documents.document import DeclaredLanguages, Document
 from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.translation_marks import UnreviewedCount
 from dragoman.errors import DataError
@@ -58,6 +58,8 @@ class StringScan:
     """Languages of a file with source texts and translations."""
     unreviewed: UnreviewedCount = field(default_factory=UnreviewedCount)
     """Translations that stay although they are not reviewed."""
+    notes: list[str] = field(default_factory=list)
+    """What the user of the file should know."""
 
 
 @dataclass
@@ -90,6 +92,14 @@ class StringFormat:
     """Whether two forms in one string become those of the target language."""
     needs_count: bool = False
     """Whether they do so only with the placeholder of a count."""
+    needs_texts: bool = False
+    """Whether a file without texts is refused."""
+
+    def __call__(self, name: str, data: bytes, limits: DocumentLimits) -> Document:
+        """Read a file: a format is the reader of its files."""
+        from dragoman.documents.strings.document import StringsDocument  # noqa: PLC0415 -- it imports this module
+
+        return StringsDocument(name, data, limits, self)
 
 
 def fault(source: ScanInput, position: int, rule: str, fix: str) -> DataError:

@@ -112,7 +112,10 @@ class _Catalog:
                 unit["state"] = unit.pop("state", "")
                 unit.update(state="needs_review", value="".join(filter(None, text)))
             entry = content["strings"][key]
-            known = {**entry.get("localizations", {}), language: self._new[key]}
+            known = entry.get("localizations", {})
+            if language in known and not self._is_writable(known[language]):
+                continue
+            known = {**known, language: self._new[key]}
             entry["localizations"] = dict(sorted(known.items()))
             content["strings"][key] = dict(sorted(entry.items()))
         return self._file.encoded(self._formatted(content))

@@ -7,9 +7,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from dragoman.documents.document import Document
-from dragoman.documents.limits import DocumentLimits
-from dragoman.documents.strings.document import StringsDocument
 from dragoman.documents.strings.plurals import CATEGORIES
 from dragoman.documents.strings.scan import (
     MAX_DEPTH,
@@ -236,20 +233,7 @@ def _scan_dict(source: ScanInput, element: XmlElement, path: tuple[str, ...], sc
 _DICT_TEXTS = ("NSStringLocalizedFormatKey",)
 
 
-def _reader(form: StringFormat) -> Callable[[str, bytes, DocumentLimits], Document]:
-    def read(name: str, data: bytes, limits: DocumentLimits) -> Document:
-        document = StringsDocument(name, data, limits, form)
-        if not document.strings and not limits.is_target:
-            raise DataError(f"{name} has no texts to translate; check the file")
-        return document
-
-    return read
-
-
 _UTF = ("utf-8", "UTF-16")
-read_android = _reader(StringFormat(_scan_android, _encode_android, encodings=_UTF))
-"""Read ``strings.xml`` of Android."""
-read_resx = _reader(StringFormat(_scan_resx, encode_xml, encodings=_UTF))
-"""Read resources of .NET."""
-read_stringsdict = _reader(StringFormat(_scan_stringsdict, encode_xml, encodings=_UTF))
-"""Read plural forms of Apple."""
+ANDROID = StringFormat(_scan_android, _encode_android, encodings=_UTF, needs_texts=True)
+RESX = StringFormat(_scan_resx, encode_xml, encodings=_UTF, needs_texts=True)
+STRINGSDICT = StringFormat(_scan_stringsdict, encode_xml, encodings=_UTF, needs_texts=True)

@@ -9,9 +9,6 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from dragoman.documents.document import Document
-from dragoman.documents.limits import DocumentLimits
-from dragoman.documents.strings.document import StringsDocument
 from dragoman.documents.strings.plurals import CATEGORIES, is_locale
 from dragoman.documents.strings.scan import (
     MAX_DEPTH,
@@ -330,9 +327,4 @@ def _scan_yaml(source: ScanInput) -> StringScan:
     return StringScan(scanner.result(without_root=False))
 
 
-_FORMAT = StringFormat(_scan_yaml, _encode_yaml, choices=re.compile(r"\|"), makes_choices=True, needs_count=True)
-
-
-def read_yaml(name: str, data: bytes, limits: DocumentLimits) -> Document:
-    """Read a YAML file of strings; other YAML is refused."""
-    return StringsDocument(name, data, limits, _FORMAT)
+YAML = StringFormat(_scan_yaml, _encode_yaml, choices=re.compile(r"\|"), makes_choices=True, needs_count=True)

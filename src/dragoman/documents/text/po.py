@@ -114,6 +114,18 @@ def read_po(name: str, data: bytes, limits: DocumentLimits, *, again: bool = Fal
     return _Messages(name, data, limits, again=again)
 
 
+def reviewed_messages(name: str, data: bytes, limits: DocumentLimits) -> tuple[str, list[tuple[str, str]]]:
+    """Return the target language that a file states, and the messages whose translation is not fuzzy."""
+    read = _Messages(name, data, limits, again=False)
+    return read.language, [
+        (source, text)
+        for entry in read.messages
+        if not entry.is_fuzzy
+        for source, form in zip(entry.sources, (0, max(entry.strings)), strict=False)
+        if (text := entry.form_text(form))
+    ]
+
+
 class _Messages:
     def __init__(self, name: str, data: bytes, limits: DocumentLimits, *, again: bool) -> None:
         self.name = name
@@ -133,10 +145,10 @@ class _Messages:
         self._rule = parse_plural_rule(self._plurals, (plurals[2] or "").strip()) if plurals and self._plurals else None
         self._plural_line = ""  # of the header, if it has no rule
         self._is_selected = False
-        self._messages = messages = [entry for entry in entries if entry.is_message]
+        self.messages = messages = [entry for entry in entries if entry.is_message]
         self._prepare(limits)
         stated = _LANGUAGE.search(header)
-        target = parse_declared_code(stated[0].partition(":")[2]) if stated else ""
+        self.language = target = parse_declared_code(stated[0].partition(":")[2]) if stated else ""
         pending = {id(entry) for entry in self._entries}
         done = sum(entry.has_translation for entry in messages if id(entry) not in pending)
         self.declared = (DeclaredLanguages("", target, done),) if self.segments else ()
@@ -155,7 +167,7 @@ class _Messages:
         self._prepare(DocumentLimits(self.name))
 
     def _prepare(self, limits: DocumentLimits) -> None:
-        self._entries = [entry for entry in self._messages if any(self._is_new(entry))]
+        self._entries = [entry for entry in self.messages if any(self._is_new(entry))]
         self._texts = [
             [_lines_of(text, limits, *rest) for _, text, *rest in self._forms(entry)] for entry in self._entries
         ]

@@ -11,9 +11,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, pairwise
+from itertools import chain, pairwise
 
-from dragoman.documents.document import Document, changed_segments
+from dragoman.documents.document import Document, changed_segments, target_tag
 from dragoman.documents.inline_markup import InlineText
 from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.text.simple_tags import parse_tags, render_tags
@@ -30,6 +30,7 @@ _CUT = "\0"
 _NUMBER = re.compile(r"\s*\d+\s*$")
 _TIMES = re.compile(r"\s*\d+:\d\d:\d\d[,.]\d{1,3}\s*-->\s*\d+:\d\d:\d\d[,.]\d{1,3}")
 _VTT_TIMES = re.compile(r"\s*(?:\d+:)?\d\d:\d\d\.\d{3}\s*-->\s*(?:\d+:)?\d\d:\d\d\.\d{3}")
+_LANGUAGE = re.compile(r"WEBVTT.*(?:\r?\n(?!Language:).+)*\r?\nLanguage:[ \t]*([\w-]+)")
 _TAG = re.compile(r"\0|</?[A-Za-z][^<>]*>|\{\\[^{}]*\}")
 _VTT_TAG = re.compile(r"\0|</?[A-Za-z][^<>]*>|<[\d:.]+>")
 _ASS_TAG = re.compile(r"\0|\{[^{}]*\}|\\h")
@@ -134,6 +135,8 @@ class _Subtitles:
             if tagged is not None:
                 for piece, written in zip(segment.text.pieces, self._written(segment, tagged), strict=True):
                     edits.replace(piece.start, piece.end, written)
+        if edits.is_changed and self._kind == "vtt" and (declared := _LANGUAGE.match(self._file.text)):
+            edits.replace(*declared.span(1), target_tag(declared[1], language))
         return self._file.encoded(edits.joined())
 
     def _written(self, segment: _Segment, tagged: TaggedText) -> list[str]:
@@ -151,10 +154,7 @@ class _Subtitles:
             for place in balanced_breaks(plain[start:end], wanted, kept, gap=_GAP):
                 here = place + start
                 marks[here] = "\n" if plain[here] == " " else "\n" + plain[here]
-        fragments = [marks.get(place, letter) for place, letter in enumerate(plain)]
-        moved = [0, *accumulate(map(len, fragments))]
-        spans = tuple(replace(span, start=moved[span.start], end=moved[span.end]) for span in tagged.spans)
-        cues = render_tags(segment.inline.tree(TaggedText("".join(fragments), spans))).split(_CUT)
+        cues = render_tags(segment.inline.tree(replace(tagged, text=plain).with_marks(marks))).split(_CUT)
         cues += ["\N{HORIZONTAL ELLIPSIS}"] * (len(pieces) - len(cues))  # fewer words than cues
         return [self._with_line_ends(piece, cue) for piece, cue in zip(pieces, cues, strict=True)]
 

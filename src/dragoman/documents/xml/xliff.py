@@ -57,6 +57,18 @@ def read_xliff(name: str, data: bytes, limits: DocumentLimits, *, again: bool = 
     return _Xliff(name, data, limits, again=again)
 
 
+def reviewed_units(name: str, data: bytes, limits: DocumentLimits) -> Iterator[tuple[str, str, str, str]]:
+    """Yield languages, source and translation of the units whose translation is reviewed or of another author."""
+    root = parse_xml(name, data, limits, doctype=True).getroot()
+    if local_name(root) != "xliff":
+        raise DataError(f"{name} must be XLIFF, got XML with the root {local_name(root)[:40]!r}; check the suffix")
+    attributes = _LanguageAttributes(root)
+    for element, parts, earlier in _translatable_units(root):
+        if earlier.is_reviewed and not earlier.is_own and "target" in parts:
+            stated = attributes.declared(attributes.find(element), 0)
+            yield stated.source, stated.target, _translatable_text(parts["source"]), _translatable_text(parts["target"])
+
+
 @dataclass
 class _Unit:
     element: Any

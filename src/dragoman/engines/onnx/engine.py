@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import mmap
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, Unpack
@@ -47,7 +49,7 @@ class OnnxEngine(IncrementalEngine):
 
     `folder` has the exported graphs. All files are opened here, so that it may be removed while the engine is in use.
     With a `shortlist` a search chooses among its tokens; scores of given translations are those of the whole
-    vocabulary. `full_range` is that of `Session`.
+    vocabulary. `full_range` is that of `Session`, `stored_weights` the file of the bundle that the graphs refer to.
     """
 
     name = "onnx"
@@ -64,6 +66,7 @@ class OnnxEngine(IncrementalEngine):
         shortlist: Shortlist | None = None,
         full_range: bool = False,
         device: Device = "cpu",
+        stored_weights: mmap.mmap | None = None,
     ) -> None:
         self.precision = precision
         self.note = note
@@ -73,25 +76,29 @@ class OnnxEngine(IncrementalEngine):
         self.longest = longest
         self._threads = BatchThreads((threads or default_threads()) if device == "cpu" else 1)
         self.concurrency = self._threads.count
-        weights = MappedWeights(files[SHARED_WEIGHTS_FILE]) if SHARED_WEIGHTS_FILE in files else None
+        weights = MappedWeights(files[SHARED_WEIGHTS_FILE], stored_weights) if SHARED_WEIGHTS_FILE in files else None
         self._session = session = functools.partial(
             Session, threads=self._threads, full_range=full_range, device=device, weights=weights
         )
-        self.encoder = session(files[ENCODER_FILE])
-        self.decoder_step = session(files[DECODER_STEP_FILE])
+        with ThreadPoolExecutor(1) as thread:  # ONNX Runtime opens graphs outside of Python
+            opening = thread.submit(session, files[ENCODER_FILE])
+            self.decoder_step = session(files[DECODER_STEP_FILE])
+            self.shortlist = shortlist if SHORTLIST_ROWS_FILE in files else None
+            self.has_output_layer = OUTPUT_FILE in files
+            if self.has_output_layer:
+                self._output_graph = files[OUTPUT_FILE].read_bytes()
+            if self.shortlist is not None:
+                self.shortlist_rows = Session(files[SHORTLIST_ROWS_FILE], self._threads, device=device, weights=weights)
+                self.shortlist_output = session(files[SHORTLIST_OUTPUT_FILE])
+            elif self.has_output_layer:
+                self.output  # noqa: B018 -- every search needs it
+            self.encoder = opening.result()
         self.counts_steps = "position" in self.decoder_step.inputs
         self.shows = "weights" in self.decoder_step.outputs
         self.states = [name for name in self.decoder_step.inputs if name.startswith("state.")]
         self.nexts = [name.replace("state.", "next.") for name in self.states]
-        self.has_output_layer = OUTPUT_FILE in files
-        self.shortlist = shortlist if SHORTLIST_ROWS_FILE in files else None
-        if self.has_output_layer:
-            self._output_graph = files[OUTPUT_FILE].read_bytes()
-        if self.shortlist is not None:
-            self.shortlist_rows = Session(files[SHORTLIST_ROWS_FILE], self._threads, device=device, weights=weights)
-            self.shortlist_output = session(files[SHORTLIST_OUTPUT_FILE])
-        elif self.has_output_layer:
-            self.output  # noqa: B018 -- every search needs it
+        if weights is not None:
+            self.export_bytes += weights.free_stored()
         trim_heap()  # opening made copies of matrices in another layout
 
     @functools.cached_property
@@ -125,6 +132,7 @@ class OnnxEngine(IncrementalEngine):
             bundle, "onnx", precision, make, format_number=FORMAT, packages=PACKAGES, read_files=False
         )
         config, stored = bundle.config.model, bundle.quantization()
+        is_stored = precision == "int8" and stored is not None and bool(stored.weights)
         try:
             return cls(
                 export.folder,
@@ -134,8 +142,9 @@ class OnnxEngine(IncrementalEngine):
                 has_new_export=export.is_new,
                 longest=longest_sentence(config) if isinstance(config, TransformerConfig) else None,
                 shortlist=bundle.shortlist() if shortlist else None,
-                full_range=precision == "int8" and stored is not None and bool(stored.weights),
+                full_range=is_stored,
                 device=device,
+                stored_weights=bundle.stored_weights() if is_stored else None,
             )
         finally:
             export.check_unchanged()

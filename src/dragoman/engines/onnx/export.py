@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.bundle import Bundle
+from dragoman.bundle.bundle import WEIGHTS
 from dragoman.config.rnn import RnnConfig
 from dragoman.errors import CombinationError
 
 if TYPE_CHECKING:
     from dragoman.engines.onnx.graph.builder import Array
 
-FORMAT = 3
+FORMAT = 4
 """Increased whenever the exported files change."""
 PACKAGES: tuple[str, ...] = ()
 """None: the versions of operators and of the format are fixed, with any version of the package onnx."""
@@ -28,11 +29,14 @@ OUTPUT_FILE = "output.onnx"
 SHORTLIST_ROWS_FILE = "shortlist.onnx"
 SHORTLIST_OUTPUT_FILE = "projection.onnx"
 SHARED_WEIGHTS_FILE = "weights.bin"
-"""The weights of all graphs of a Transformer; ONNX Runtime finds it next to them."""
+"""Tables, and the weights of all graphs of a Transformer that its bundle does not store unchanged."""
 
 
-def export_onnx(bundle: Bundle, folder: Path, precision: str) -> None:
-    """Write the graphs to an existing folder; `precision` is float32 or int8."""
+def export_onnx(bundle: Bundle, folder: Path, precision: str, *, alone: bool = False) -> None:
+    """Write the graphs to an existing folder; `precision` is float32 or int8.
+
+    Unless they are used `alone`, they refer to the int8 matrices in the file of the bundle.
+    """
     config = bundle.config.model
     if isinstance(config, RnnConfig):
         write_graphs(config, bundle.weights(), folder, precision)
@@ -49,14 +53,15 @@ def export_onnx(bundle: Bundle, folder: Path, precision: str) -> None:
     from dragoman.engines.onnx.graph.builder import SharedWeights  # noqa: PLC0415 -- most models are exported
     from dragoman.engines.onnx.graph.ssru_graphs import SsruGraphs  # noqa: PLC0415
 
-    shared = SharedWeights(folder / SHARED_WEIGHTS_FILE)
+    weights = bundle.folder / WEIGHTS
+    shared = SharedWeights(folder / SHARED_WEIGHTS_FILE, None if alone else weights)
     graphs = SsruGraphs(config, bundle.weights(), precision, bundle.quantization(), shared)
     graphs.encoder().save(folder / ENCODER_FILE)
     graphs.decoder_step().save(folder / DECODER_STEP_FILE)
-    graphs.output_layer().save(folder / OUTPUT_FILE)
     if bundle.shortlist() is not None:
         graphs.shortlist_rows().save(folder / SHORTLIST_ROWS_FILE)
         graphs.shortlist_output().save(folder / SHORTLIST_OUTPUT_FILE)
+    graphs.output_layer().save(folder / OUTPUT_FILE)  # it may be opened later, and then refers to their tables
     shared.save()
 
 

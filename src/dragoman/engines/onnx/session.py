@@ -29,8 +29,8 @@ from dragoman.environment import import_package
 Array = NDArray[Any]
 
 _MIN_ROWS = 8  # per thread
-TABLE = re.compile(rb"(table\.(int8|float32)\.(\d+)\.(\d+)\.(\d+)\.)")
-"""Name of a table: its type, place in the file and shape."""
+TABLE = re.compile(rb"((table|stored)\.(int8|float32)\.(\d+)\.(\d+)\.(\d+)\.)")
+"""Name of a table, or of a matrix that the bundle stores: its type, place in the file and shape."""
 _PROVIDERS = {
     "cpu": ["CPUExecutionProvider"],
     "cuda": ["CUDAExecutionProvider", "CPUExecutionProvider"],  # the second for what the first does not support
@@ -79,10 +79,14 @@ class BatchThreads:
 
 
 class MappedWeights:
-    """The weights of several graphs, mapped into memory. The content outlives the file."""
+    """The weights of several graphs, mapped into memory. The content outlives the file.
 
-    def __init__(self, file: Path) -> None:
-        self._name = file.name
+    `stored` is the content of the file of weights of the bundle.
+    """
+
+    def __init__(self, file: Path, stored: mmap.mmap | None = None) -> None:
+        self._name, self._stored = file.name, stored
+        self._transposed: list[mmap.mmap] = []
         with file.open("rb") as opened:
             self._content = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) if file.stat().st_size else b""
         self._tables: dict[str, Any] = {}
@@ -90,14 +94,32 @@ class MappedWeights:
     def provide(self, options: Any, graph: Path | bytes, *, has_tables: bool) -> None:
         """Give a session the tables of its graph in the memory of the processor, which it would map again."""
         content = graph.read_bytes() if isinstance(graph, Path) else graph
-        for name, kind, *numbers in {match.groups() for match in TABLE.finditer(content) if has_tables}:
+        for name, place, kind, *numbers in {match.groups() for match in TABLE.finditer(content) if has_tables}:
             table, (offset, rows, columns) = name.decode(), map(int, numbers)
             if table not in self._tables:
-                array = np.frombuffer(self._content, kind.decode(), rows * columns, offset).reshape(rows, columns)
+                if place == b"stored":
+                    array = self._transpose(offset, rows, columns)
+                else:
+                    array = np.frombuffer(self._content, kind.decode(), rows * columns, offset).reshape(rows, columns)
                 self._tables[table] = import_onnxruntime().OrtValue.ortvalue_from_numpy(array)
             options.add_initializer(table, self._tables[table])
         if isinstance(graph, bytes) and self._content:  # which has no folder
             options.add_external_initializers_from_files_in_memory([self._name], [self._content], [len(self._content)])
+
+    def _transpose(self, offset: int, rows: int, columns: int) -> Array:
+        """Write the transpose of a matrix of the bundle into memory. Shapes: -> [rows, columns]."""
+        assert self._stored is not None, "the bundle of the export is given"
+        self._transposed.append(memory := mmap.mmap(-1, rows * columns))
+        found = np.frombuffer(memory, np.int8).reshape(rows, columns)
+        found[:] = np.frombuffer(self._stored, np.int8, len(memory), offset).reshape(columns, rows).T
+        return found
+
+    def free_stored(self) -> int:
+        """Free the matrices of the bundle: open graphs have them in another layout. Return their bytes."""
+        self._stored = None
+        for memory in self._transposed if hasattr(mmap, "MADV_DONTNEED") else ():
+            memory.madvise(mmap.MADV_DONTNEED)
+        return sum(map(len, self._transposed))
 
 
 class Session:

@@ -7,7 +7,7 @@ The texts in it have passed `reporting.safe_display_text.visible`, so none can r
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from html import escape
 from itertools import groupby
@@ -20,8 +20,15 @@ from numpy.typing import NDArray
 from dragoman.config.alignment import AttentionReading
 from dragoman.errors import DataError
 from dragoman.files import atomic_write, write_json
-from dragoman.inspection.pages.attention_figure import FIGURE_SUFFIXES, save_figure
-from dragoman.inspection.result import END, BeamNode, Candidate, Counterfactual, InspectionResult, select_map
+from dragoman.inspection.result import (
+    END,
+    AttentionMap,
+    BeamNode,
+    Candidate,
+    Counterfactual,
+    InspectionResult,
+    select_map,
+)
 from dragoman.reporting.heatmap import heatmap_svg
 from dragoman.reporting.html import json_for_script, render_page
 from dragoman.reporting.safe_display_text import reading_order, text_direction, visible
@@ -35,7 +42,7 @@ _UNIT = 1000  # weights are integers in thousandths
 MarkedText = list[tuple[str, bool]]
 """A text in parts, each with whether it is absent from the other text."""
 
-INSPECTION_SUFFIXES = (".html", *FIGURE_SUFFIXES, ".json")
+INSPECTION_SUFFIXES = (".html", ".svg", ".json")
 
 # Sandboxed: the page runs its own script, and reads nothing of the notebook. Its height can be dragged.
 _FRAME = (
@@ -196,24 +203,26 @@ def write_inspection(
     layer: int | None = None,
     head: int | None = None,
     reading: AttentionReading = "predicted",
-) -> Iterator[tuple[Path, Sequence[str]]]:
-    """Write a page, the data, or a figure of each attention map, by the ending; yield the files and their warnings.
-
-    The names of several figures are numbered.
-    """
-    suffix = path.suffix.lower()
-    if suffix in FIGURE_SUFFIXES:
-        for number, one in enumerate(results, start=1):
-            chosen = select_map(one, layer=layer, head=head, reading=reading)
-            file = path if len(results) == 1 else path.with_stem(f"{path.stem}-{number}")
-            yield file, save_figure(chosen.columns, chosen.rows, chosen.weights, file, title=chosen.name)
-        return
+) -> list[Path]:
+    """Write a page, the data, or a numbered figure of each attention map, by the ending; return the files."""
+    suffix, files = path.suffix.lower(), [path]
     if suffix == ".json":
         write_json(path, [one.to_json() for one in results])
-    else:
-        with atomic_write(path) as draft:
-            draft.write_text(render_inspection_page(results, title=title), encoding="utf-8")
-    yield path, ()
+        return files
+    texts = [render_inspection_page(results, title=title)] if suffix == ".html" else []
+    if suffix == ".svg":
+        if len(results) > 1:
+            files = [path.with_stem(f"{path.stem}-{number}") for number in range(1, len(results) + 1)]
+        texts = [_figure(select_map(one, layer=layer, head=head, reading=reading), one.source) for one in results]
+    for file, text in zip(files, texts, strict=True):
+        with atomic_write(file) as draft:
+            draft.write_text(text, encoding="utf-8")
+    return files
+
+
+def _figure(chosen: AttentionMap, source: str) -> str:
+    columns, weights = reading_order(source, chosen.columns, chosen.weights)
+    return heatmap_svg(columns, chosen.rows, weights, title=chosen.name, is_file=True)
 
 
 def render_inspection_frame(result: InspectionResult) -> str:

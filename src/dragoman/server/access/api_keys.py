@@ -20,7 +20,12 @@ from pathlib import Path
 from dragoman.errors import ConfigError
 from dragoman.files import atomic_write, file_lock, remove_temporary_files
 
-RIGHTS = {"admin": "reload bundles", "metrics": "read /metrics from another machine"}
+RIGHTS = {
+    "admin": "reload bundles",
+    "approve": "corrections count at once, and those of others can be approved",
+    "metrics": "read /metrics from another machine",
+    "uncached": "keep no translation of this key in the cache",
+}
 """Rights of a key in addition to translating."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

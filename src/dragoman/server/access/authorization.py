@@ -146,6 +146,11 @@ class RequestAccess:
         return limiter.key_bucket(self.key.name) if self.key else limiter.address_bucket(self.address)
 
     @property
+    def cache_part(self) -> bytes:
+        """The client, whose translations are cached apart from those of others; empty if the key excludes them."""
+        return b"" if self.key and "uncached" in self.key.rights else self.client
+
+    @property
     def characters(self) -> int:
         """Number of characters translated since the start with the same key."""
         return self._control.characters[self.name]

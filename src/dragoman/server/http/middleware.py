@@ -228,6 +228,8 @@ class _Exchange:
         if policy.translates:
             seconds = limits.seconds * (_UPLOAD_TIME if policy.is_upload else 1)
             self._reservation = self._server.admit(seconds, self._access.charge)
+            self._reservation.client = self._access.cache_part
+            self._reservation.owner = self._access.name
             self._scope["state"]["reservation"] = self._reservation
         if has_body and length != 0 and not is_key_in_body:
             self._body = await self._read_body(limit, limits.body_seconds)
@@ -258,7 +260,7 @@ class _Exchange:
         policy = self._policy
         if self._access.key is None and (policy.translates or self._scope["method"] in _BODY_METHODS):
             host = self._headers.get(b"x-forwarded-host") if self._server.settings.trust_proxy else None
-            self._server.cors.check(self._headers, host, changes_state=policy.stores or policy.is_upload)
+            self._server.cors.check(self._headers, host, changes_state=policy.changes_state)
 
     async def _read_body(self, limit: int, seconds: float) -> bytes | None:
         try:

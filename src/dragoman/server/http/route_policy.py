@@ -41,7 +41,14 @@ class RoutePolicy:
     """Respond also on connections beyond the limit."""
     stores: bool = False
     """Reject on one of several replicas: the route reads or changes values that only this process has."""
+    writes: bool = False
+    """Change values that all replicas share."""
     dialect: Dialect = NATIVE
+
+    @property
+    def changes_state(self) -> bool:
+        """Whether no page of another origin may send its requests, on a server without keys."""
+        return self.stores or self.writes or self.is_upload
 
 
 def route_policy(
@@ -52,11 +59,13 @@ def route_policy(
     has_get_body: bool = False,
     is_health: bool = False,
     stores: bool = False,
+    writes: bool = False,
 ) -> Callable[[Declared], Declared]:
     """Decorate an endpoint with its policy; write it below the decorator of the route."""
 
     def declare(endpoint: Declared) -> Declared:
-        setattr(endpoint, _ATTRIBUTE, RoutePolicy(access, translates, is_upload, has_get_body, is_health, stores))
+        made = RoutePolicy(access, translates, is_upload, has_get_body, is_health, stores, writes)
+        setattr(endpoint, _ATTRIBUTE, made)
         return endpoint
 
     return declare

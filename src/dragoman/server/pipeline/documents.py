@@ -47,7 +47,7 @@ async def translate_document(
         reservation.charge(charged_tokens(size))
         translated = list(segments)
     else:
-        resolved = request.for_pair(sample.source, sample.target)
+        resolved = await pipeline.with_memory(request.for_pair(sample.source, sample.target), reservation)
         for part in _slices(segments):
             translated += await _translate_slice(pipeline, part, resolved, reservation)
     written = await asyncio.to_thread(document.write, translated, language=sample.target)

@@ -1,19 +1,21 @@
 """Translate the texts of one request: plain text, HTML or streamed text."""
 
+import asyncio
 import functools
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from dragoman.api.translation.markup import MarkupTranslation, aligned_options
+from dragoman.api.translation.markup import MarkupTranslation, aligned_options, find_segments
 from dragoman.api.translation.multi_model.routing import Route
 from dragoman.api.translation.options import TranslateOptions
-from dragoman.api.translation.translation import Translation, join_sentences
+from dragoman.api.translation.translation import Translation, join_sentences, remembered
 from dragoman.markup.placeholders.guarded_unit import GuardedUnit, guard_text
 from dragoman.markup.tagged_text import TaggedText
 from dragoman.server.errors import RequestError
 from dragoman.server.glossaries import open_glossary_store
+from dragoman.server.memories import ServerMemories
 from dragoman.server.models.routing import Languages, language_name
 from dragoman.server.pipeline.language_resolution import (
     MAX_DETECTED_CHARACTERS,
@@ -26,6 +28,7 @@ from dragoman.server.pipeline.service import OpenPair, TranslationService
 from dragoman.server.request_types import DetectedLanguage, Dialect, TranslationRequest, TranslationResult
 from dragoman.server.scheduling.admission import Reservation
 from dragoman.server.settings import ServerSettings
+from dragoman.storage.memory_reader import MemoryMatch, MemoryReader
 
 
 class TranslationPipeline:
@@ -38,6 +41,7 @@ class TranslationPipeline:
         self.settings = settings
         self.detector = detector or LanguageDetector()
         self.glossaries = open_glossary_store(Path(settings.glossaries) if settings.glossaries else None)
+        self.memories = ServerMemories(settings.database, settings.memory, settings.memory_threshold)
         language_name("en")  # loads the names, which takes 0.1 s, before the first request
         self._routes: Sequence[Route] = ()
         self._languages = Languages(())
@@ -106,6 +110,7 @@ class TranslationPipeline:
                 groups.setdefault((each.source, each.target), []).append(number)
         reservation.charge(charged_tokens(sum(len(texts[number].text) for number in results)))
         translate = self._translate_html if request.is_html else self._translate_plain
+        request = await self.with_memory(request, reservation)
         for (source, target), numbers in groups.items():
             part = request.for_pair(source, target)
             pair = await self.service.open_pair(part, reservation)
@@ -113,6 +118,13 @@ class TranslationPipeline:
             results |= zip(numbers, translated, strict=True)
         self._reject_unsure([results[number].translation for numbers in groups.values() for number in numbers])
         return [results[number] for number in range(len(texts))]
+
+    async def with_memory(self, request: TranslationRequest, reservation: Reservation) -> TranslationRequest:
+        """Return the request with the memories that every request of its client reads, unless it has others."""
+        if request.memory is not None or not self.memories.is_used:
+            return request
+        found = await asyncio.to_thread(self.memories.reader, reservation.owner)
+        return replace(request, memory=found)
 
     def _min_confidence(self, request: TranslationRequest) -> float:
         return self.settings.min_confidence if request.min_confidence is None else request.min_confidence
@@ -132,7 +144,8 @@ class TranslationPipeline:
 
         HTML, text with protected parts, and text with a minimum confidence are one part: it may change until the end.
         """
-        if not (text.is_passthrough or request.is_html or self._min_confidence(request)):
+        request = await self.with_memory(request, reservation)
+        if not (text.is_passthrough or request.is_html or self._min_confidence(request) or request.memory):
             one = replace(request.for_pair(text.source, text.target), texts=[text.text])
             pair = await self.service.open_pair(one, reservation)
 
@@ -150,7 +163,28 @@ class TranslationPipeline:
     async def translate_tagged(
         self, pair: OpenPair, tagged: Sequence[TaggedText], request: TranslationRequest, reservation: Reservation
     ) -> tuple[list[TaggedText], list[TranslationResult]]:
-        """Translate texts with tags and placeholders; a text without letters is unchanged and has no models."""
+        """Translate texts with tags and placeholders; a text without letters is unchanged and has no models.
+
+        A text without tags that a memory has is not translated.
+        """
+        if (memory := request.memory) is None:
+            return await self._translate_unknown(pair, tagged, request, reservation)
+        find = functools.partial(find_segments, memory, (request.source, request.target), tagged)
+        matches, done = await asyncio.to_thread(find)
+        rest = [place for place in range(len(tagged)) if place not in done]
+        texts, results = await self._translate_unknown(pair, [tagged[place] for place in rest], request, reservation)
+        found = dict(zip(rest, zip(texts, results, strict=True), strict=True))
+        for place, text in done.items():
+            known = remembered(memory, tagged[place].text, matches[place], flags=request.options.flags)
+            assert known is not None
+            found[place] = text, TranslationResult(known, request.source)
+        return [found[place][0] for place in range(len(tagged))], [
+            _with_matches(found[place][1], matches.get(place, ())) for place in range(len(tagged))
+        ]
+
+    async def _translate_unknown(
+        self, pair: OpenPair, tagged: Sequence[TaggedText], request: TranslationRequest, reservation: Reservation
+    ) -> tuple[list[TaggedText], list[TranslationResult]]:
         options = request.options
         results = [_unchanged(each.text, request.source, options) for each in tagged]
         size = sum(len(each.text) for each in tagged)
@@ -174,6 +208,8 @@ class TranslationPipeline:
     async def _translate_plain(
         self, pair: OpenPair, texts: Sequence[ResolvedText], request: TranslationRequest, reservation: Reservation
     ) -> list[TranslationResult]:
+        if request.memory is not None:
+            return await self._translate_remembered(pair, texts, request, request.memory, reservation)
         plain = [each.text for each in texts]
 
         def find() -> tuple[list[GuardedUnit | None], bool]:
@@ -185,12 +221,33 @@ class TranslationPipeline:
                 TaggedText(each, kept=() if unit is None else unit.source.kept)
                 for each, unit in zip(plain, units, strict=True)
             ]
-            _, results = await self.translate_tagged(pair, tagged, request, reservation)
+            _, results = await self._translate_unknown(pair, tagged, request, reservation)
         else:
             results = await self.service.translate_pair(pair, replace(request, texts=plain), reservation)
             minimum = self._min_confidence(request)
             results = [replace(each, translation=each.translation.if_sure(minimum)) for each in results]
         return [_with_alternatives(result, each) for result, each in zip(results, texts, strict=True)]
+
+    async def _translate_remembered(
+        self,
+        pair: OpenPair,
+        texts: Sequence[ResolvedText],
+        request: TranslationRequest,
+        memory: MemoryReader,
+        reservation: Reservation,
+    ) -> list[TranslationResult]:
+        """Translate the texts that no exact match of a memory replaces."""
+        plain = [each.text for each in texts]
+        matches = await asyncio.to_thread(memory.find, request.source, request.target, plain)
+        known = [remembered(memory, *each, flags=request.options.flags) for each in zip(plain, matches, strict=True)]
+        reservation.charge(charged_tokens(sum(len(each.source) for each in known if each is not None)))
+        rest = [each for each, found in zip(texts, known, strict=True) if found is None]
+        asked = replace(request, memory=None)
+        new = iter(await self._translate_plain(pair, rest, asked, reservation) if rest else [])
+        return [
+            _with_matches(next(new), some) if found is None else TranslationResult(found, each.source, each.detected)
+            for each, found, some in zip(texts, known, matches, strict=True)
+        ]
 
     async def _translate_html(
         self, pair: OpenPair, texts: Sequence[ResolvedText], request: TranslationRequest, reservation: Reservation
@@ -211,6 +268,11 @@ class TranslationPipeline:
             _page_result(each, text, results[start:end])
             for each, text, (start, end) in zip(texts, written, spans, strict=True)
         ]
+
+
+def _with_matches(result: TranslationResult, matches: Sequence[MemoryMatch]) -> TranslationResult:
+    """Return a result with the similar units of a memory."""
+    return replace(result, translation=replace(result.translation, matches=tuple(matches))) if matches else result
 
 
 def _unchanged(text: str, source: str, options: TranslateOptions) -> TranslationResult:

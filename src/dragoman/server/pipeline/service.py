@@ -32,6 +32,8 @@ from dragoman.server.errors import DeadlineExceeded, RequestError
 from dragoman.server.metrics import ServerMetrics
 from dragoman.server.models.registry import ModelRegistry
 from dragoman.server.models.routing import find_route
+from dragoman.server.pipeline.request_checks import charged_tokens
+from dragoman.server.pipeline.translation_cache import TranslationCache
 from dragoman.server.request_types import ModelInfo, ReloadResult, TranslationRequest, TranslationResult
 from dragoman.server.scheduling.admission import AdmissionController, Reservation
 from dragoman.server.scheduling.batcher import Batcher
@@ -110,6 +112,7 @@ class TranslationService:
         self._admission = AdmissionController(settings.limits, workers=threads, metrics=self._metrics)
         self._batcher = Batcher(settings, threads, self._admission.throughput, self._metrics)
         self._registry = ModelRegistry(settings, threads, self._metrics)
+        self._cache = TranslationCache(settings.cache_size, self._metrics)
         self._prepare_pool = ThreadPoolExecutor(_PREPARE_THREADS, "dragoman-prepare")
         self._inspect_pool = ThreadPoolExecutor(1, "dragoman-inspect")
         self._polling: asyncio.Task[None] | None = None
@@ -155,6 +158,22 @@ class TranslationService:
     ) -> list[TranslationResult]:
         """Translate the texts of a request between two languages, batched with those of other requests."""
         steps = pair.steps(request.options)
+        part = self._cache.part(reservation.client, [(each.model, each.translator, each.options) for each in steps])
+        if part is None:
+            return await self._translate_texts(pair, steps, request, reservation)
+        found = {text: self._cache.get(part, text) for text in dict.fromkeys(request.texts)}
+        missing = [text for text, each in found.items() if each is None]
+        reservation.charge(sum(charged_tokens(len(text)) for text in request.texts if found[text] is not None))
+        if missing:
+            results = await self._translate_texts(pair, steps, replace(request, texts=missing), reservation)
+            for text, result in zip(missing, results, strict=True):
+                found[text] = result.translation
+                self._cache.put(part, text, result.translation)
+        return [self._result(each, pair.route, steps) for each in map(found.get, request.texts) if each is not None]
+
+    async def _translate_texts(
+        self, pair: OpenPair, steps: list[_Step], request: TranslationRequest, reservation: Reservation
+    ) -> list[TranslationResult]:
         prepared = await self._prepare(steps, 0, request.texts, reservation)
         reservation.reserve(len(steps) * sum(each.tokens for each in prepared))
         await self._run(steps[0], prepared, reservation)

@@ -4,44 +4,19 @@
 custom service of Immersive Translate, `/kiss` that of a custom one of Kiss Translator.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from dragoman.server.errors import RequestError
-from dragoman.server.http.request_body import Access, Reserved, json_body, json_response
-from dragoman.server.http.route_policy import route_policy
+from dragoman.server.http.request_body import json_body
 from dragoman.server.pipeline.pipeline import TranslationPipeline
-from dragoman.server.pipeline.request_checks import build_options
 from dragoman.server.request_types import Dialect, TranslationRequest, TranslationResult
-from dragoman.server.routes.openapi import (
-    BODY_ERRORS,
-    EXAMPLE_SOURCE,
-    JSON,
-    SourceLanguage,
-    TargetLanguage,
-    request_body,
-    responses,
-)
-
-
-class ExtensionError(BaseModel):
-    """An error in the form of DeepLX; `reason` is the code of this server."""
-
-    model_config = ConfigDict(extra="allow")
-
-    code: int = Field(examples=[400])
-    message: str
-    reason: str
-
-
-def _error_body(problem: Mapping[str, Any]) -> dict[str, Any]:
-    more = {name: problem[name] for name in ("retry_after", "request_id") if name in problem}
-    return {"code": problem["status"], "message": problem["detail"], "reason": problem["code"], **more}
-
+from dragoman.server.routes.openapi import EXAMPLE_SOURCE, JSON, SourceLanguage, TargetLanguage, request_body
+from dragoman.server.routes.operations import CodedError, Operations, coded_error
 
 DEEPLX = Dialect(
     "DeepLX",
@@ -50,24 +25,19 @@ DEEPLX = Dialect(
     listing="/languages",
     key_fields=(b"token",),
     rejects_other_languages=True,
-    error_model=ExtensionError,
-    error_body=_error_body,
+    error_model=CodedError,
+    error_body=coded_error,
     error_type=JSON,
 )
 IMMERSIVE = replace(DEEPLX, name="Immersive Translate")
 KISS = replace(DEEPLX, name="Kiss Translator", source="from", target="to")
 
 
-class _ExtensionRequest(BaseModel):
-    """Base of the bodies: `texts`, `source` and `target` by the names of each API."""
-
+class _Base(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
-    def to_request(self) -> TranslationRequest:
-        raise NotImplementedError
 
-
-class DeeplxRequest(_ExtensionRequest):
+class DeeplxRequest(_Base):
     """Body of `/deeplx/translate`."""
 
     text: str = Field(examples=[EXAMPLE_SOURCE])
@@ -83,11 +53,10 @@ class DeeplxRequest(_ExtensionRequest):
             self.target_lang,
             is_html=bool(kind),
             is_xml=kind == "xml",
-            dialect=DEEPLX,
         )
 
 
-class ImmersiveRequest(_ExtensionRequest):
+class ImmersiveRequest(_Base):
     """Body of `/immersive`."""
 
     text_list: list[str] = Field(min_length=1, examples=[[EXAMPLE_SOURCE]])
@@ -95,10 +64,10 @@ class ImmersiveRequest(_ExtensionRequest):
     target_lang: TargetLanguage
 
     def to_request(self) -> TranslationRequest:
-        return TranslationRequest(self.text_list, self.source_lang, self.target_lang, dialect=IMMERSIVE)
+        return TranslationRequest(self.text_list, self.source_lang, self.target_lang)
 
 
-class KissRequest(_ExtensionRequest):
+class KissRequest(_Base):
     """Body of `/kiss`, with one text or a list of them."""
 
     text: str | None = Field(None, examples=[EXAMPLE_SOURCE])
@@ -110,7 +79,7 @@ class KissRequest(_ExtensionRequest):
         if (self.text is None) == (self.texts is None):
             raise RequestError("the body must have either text or texts; write one of them")
         texts = [self.text] if self.text is not None else self.texts or []
-        return TranslationRequest(texts, self.from_, self.to, dialect=KISS)
+        return TranslationRequest(texts, self.from_, self.to)
 
 
 def _deeplx(body: DeeplxRequest, results: Sequence[TranslationResult]) -> dict[str, Any]:
@@ -128,35 +97,15 @@ def _kiss(body: KissRequest, results: Sequence[TranslationResult]) -> dict[str, 
     return {"translations": found} if body.texts else found[0]
 
 
-_ENDPOINTS: dict[str, tuple[Dialect, type[_ExtensionRequest], Callable[[Any, Any], dict[str, Any]]]] = {
-    "/deeplx/translate": (DEEPLX, DeeplxRequest, _deeplx),
-    "/immersive": (IMMERSIVE, ImmersiveRequest, _immersive),
-    "/kiss": (KISS, KissRequest, _kiss),
-}
-
-
 def routers(pipeline: TranslationPipeline) -> list[tuple[Dialect, APIRouter]]:
     """Return the routes, each with its dialect."""
-    return [(each[0], _router(pipeline, path, *each)) for path, each in _ENDPOINTS.items()]
-
-
-def _router(
-    pipeline: TranslationPipeline,
-    path: str,
-    dialect: Dialect,
-    request: type[_ExtensionRequest],
-    respond: Callable[[Any, Any], dict[str, Any]],
-) -> APIRouter:
-    routes = APIRouter(tags=[dialect.name])
-    Body = Annotated[Any, Depends(json_body(request))]
-
-    @routes.post(path, **responses(dict[str, Any], *BODY_ERRORS, 415, dialect=dialect), **request_body(request))
-    @route_policy("body_key", translates=True)
-    async def translate(body: Body, access: Access, reservation: Reserved) -> Response:
-        """Translate a text, or a list of texts."""
-        wanted = replace(body.to_request(), options=build_options(pipeline.settings))
-        results = await pipeline.translate(wanted, reservation)
-        access.count(sum(map(len, wanted.texts)))
-        return json_response(respond(body, results))
-
-    return routes
+    found = []
+    for path, dialect, body, respond in (
+        ("/deeplx/translate", DEEPLX, DeeplxRequest, _deeplx),
+        ("/immersive", IMMERSIVE, ImmersiveRequest, _immersive),
+        ("/kiss", KISS, KissRequest, _kiss),
+    ):
+        routes = APIRouter(tags=[dialect.name])
+        Operations(routes, pipeline, dialect, 415).translate(path, json_body(body), respond, request_body(body))
+        found.append((dialect, routes))
+    return found

@@ -1,32 +1,19 @@
 """Routes of Google's Cloud Translation API: `/language/translate/v2`, and `/v3/projects/…` for texts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from dragoman.server.access.authorization import RequestAccess
-from dragoman.server.http.request_body import Access, Reserved, json_body, json_response, parse_model, read_values
-from dragoman.server.http.route_policy import route_policy
+from dragoman.server.http.request_body import json_body, parse_model, read_json, read_values
 from dragoman.server.models.routing import Languages, language_name
 from dragoman.server.pipeline.pipeline import TranslationPipeline
-from dragoman.server.pipeline.request_checks import build_options
 from dragoman.server.request_types import DetectedLanguage, Dialect, TranslationRequest, TranslationResult
-from dragoman.server.routes.openapi import (
-    BODY_ERRORS,
-    EXAMPLE_SOURCE,
-    FORMS,
-    JSON,
-    TargetLanguage,
-    parameter,
-    request_body,
-    responses,
-)
-from dragoman.server.scheduling.admission import Reservation
+from dragoman.server.routes.openapi import EXAMPLE_SOURCE, FORMS, JSON, TargetLanguage, parameter, request_body
+from dragoman.server.routes.operations import Operations, coded_error
 
 _V2, _V3 = "/language/translate/v2", "/v3/projects/{project}"
 _V3_PATHS = (_V3, f"{_V3}/locations/{{location}}")
@@ -65,11 +52,10 @@ _STATUS = {
 
 
 def _error_body(problem: Mapping[str, Any]) -> dict[str, Any]:
-    more = {name: problem[name] for name in ("retry_after", "request_id") if name in problem}
-    reason = {"message": problem["detail"], "domain": "global", "reason": problem["code"]}
-    status = HTTPStatus(problem["status"])
-    name = _STATUS.get(status, "INVALID_ARGUMENT")
-    return {"error": {"code": status, "message": problem["detail"], "status": name, "errors": [reason], **more}}
+    error = coded_error(problem)
+    reason = {"message": problem["detail"], "domain": "global", "reason": error.pop("reason")}
+    status = _STATUS.get(problem["status"], "INVALID_ARGUMENT")
+    return {"error": error | {"status": status, "errors": [reason]}}
 
 
 GOOGLE = Dialect(
@@ -112,6 +98,9 @@ class GoogleTranslateRequest(GoogleDetectRequest):
     format: Literal["html", "text", ""] | None = Field(None, description="`html` if not given.")
     model: str | None = Field(None, description=_IGNORED)
 
+    def to_request(self) -> TranslationRequest:
+        return TranslationRequest(self.texts, self.source or "auto", self.target, is_html=self.format != "text")
+
 
 class _Camel(BaseModel):
     model_config = ConfigDict(extra="ignore", alias_generator=to_camel, populate_by_name=True)
@@ -127,6 +116,10 @@ class GoogleContentsRequest(_Camel):
     model: str | None = Field(None, description=_IGNORED)
     glossary_config: None = Field(None, description="Not supported.")
 
+    def to_request(self) -> TranslationRequest:
+        source, is_html = self.source_language_code or "auto", self.mime_type != "text/plain"
+        return TranslationRequest(self.contents, source, self.target_language_code, is_html=is_html)
+
 
 class GoogleContentRequest(_Camel):
     """Body of `:detectLanguage`."""
@@ -138,134 +131,67 @@ async def _translate_values(request: Request) -> GoogleTranslateRequest:
     return parse_model(GoogleTranslateRequest, await read_values(request, ("q",)))
 
 
-async def _detect_values(request: Request) -> GoogleDetectRequest:
-    return parse_model(GoogleDetectRequest, await read_values(request, ("q",)))
+async def _detect_values(request: Request) -> list[str]:
+    return parse_model(GoogleDetectRequest, await read_values(request, ("q",))).texts
 
 
-TranslateBody = Annotated[GoogleTranslateRequest, Depends(_translate_values)]
-DetectBody = Annotated[GoogleDetectRequest, Depends(_detect_values)]
-ContentsBody = Annotated[GoogleContentsRequest, Depends(json_body(GoogleContentsRequest))]
-ContentBody = Annotated[GoogleContentRequest, Depends(json_body(GoogleContentRequest))]
+async def _content(request: Request) -> list[str]:
+    return [parse_model(GoogleContentRequest, await read_json(request)).content]
+
+
 _STRING = {"type": "string"}
 _Q = parameter("q", "query", {"type": "array", "items": _STRING}, "A text; may occur several times.")
+_FIELDS = [_Q, *(parameter(name, "query", _STRING, "As in the body.") for name in ("target", "source", "format"))]
 _NAMES_IN = "Names are given if this is, always in English."
+_EXAMPLE = {"q": ["A man sleeps.", "Two dogs play."], "source": "en", "target": "de", "format": "text"}
 
 
 def router(pipeline: TranslationPipeline) -> APIRouter:
     """Return the routes of both versions."""
     routes = APIRouter(tags=[GOOGLE.name])
-    _add_v2(routes, pipeline)
-    for path in _V3_PATHS:
-        _add_v3(routes, pipeline, path)
+    two, three = Operations(routes, pipeline, GOOGLE), Operations(routes, pipeline, GOOGLE_V3, 404, 415)
+    for method, translate, detect in (
+        ("GET", {"openapi_extra": {"parameters": _FIELDS}}, {"openapi_extra": {"parameters": [_Q]}}),
+        (
+            "POST",
+            request_body(GoogleTranslateRequest, (JSON, *FORMS), list=_EXAMPLE),
+            request_body(GoogleDetectRequest, (JSON, *FORMS)),
+        ),
+    ):
+        two.translate(_V2, _translate_values, _translated_2, translate, method=method, model=_Data)
+        two.detect(f"{_V2}/detect", _detect_values, _detected_2, detect, method=method, model=_Data)
+
+    def listed(request: Request) -> dict[str, Any]:
+        return {"data": {"languages": _listed(pipeline.languages, has_names="target" in request.query_params)}}
+
+    def supported(request: Request) -> dict[str, Any]:
+        has_names = "displayLanguageCode" in request.query_params
+        return {"languages": _supported(pipeline.languages, has_names=has_names)}
+
+    two.languages(f"{_V2}/languages", listed, [parameter("target", "query", _STRING, _NAMES_IN)], model=_Data)
+    for path in _V3_PATHS:  # of a project, or of one of its locations, of which every one is accepted
+        names = [each for each in ("project", "location") if f"{{{each}}}" in path]
+        parts = [parameter(name, "path", _STRING, "Ignored.") for name in names]
+        three.translate(
+            f"{path}:translateText",
+            json_body(GoogleContentsRequest),
+            _translated_3,
+            request_body(GoogleContentsRequest, parameters=parts),
+            model=_Lists,
+        )
+        body = request_body(GoogleContentRequest, parameters=parts)
+        three.detect(f"{path}:detectLanguage", _content, _detected_3, body, model=_Lists)
+        parts = [*parts, parameter("displayLanguageCode", "query", _STRING, _NAMES_IN)]
+        three.languages(f"{path}/supportedLanguages", supported, parts, model=_Lists)
     return routes
 
 
-def _add_v2(routes: APIRouter, pipeline: TranslationPipeline) -> None:
-    fields = [_Q, *(parameter(name, "query", _STRING, "As in the body.") for name in ("target", "source", "format"))]
-
-    @routes.get(
-        _V2,
-        **responses(_Data, *BODY_ERRORS, dialect=GOOGLE),
-        openapi_extra={"parameters": fields},
-    )
-    @routes.post(
-        _V2,
-        **responses(_Data, *BODY_ERRORS, dialect=GOOGLE),
-        **request_body(
-            GoogleTranslateRequest,
-            (JSON, *FORMS),
-            list={"q": ["A man sleeps.", "Two dogs play."], "source": "en", "target": "de", "format": "text"},
-        ),
-    )
-    @route_policy("body_key", translates=True)
-    async def translate(body: TranslateBody, access: Access, reservation: Reserved) -> Response:
-        """Translate texts."""
-        wanted = TranslationRequest(body.texts, body.source or "auto", body.target, dialect=GOOGLE)
-        found = await _translate(pipeline, wanted, body.format != "text", access, reservation)
-        name = "detectedSourceLanguage"
-        return json_response({"data": {"translations": [_translation(each, name) for each in found]}})
-
-    @routes.get(
-        f"{_V2}/detect",
-        **responses(_Data, *BODY_ERRORS, dialect=GOOGLE),
-        openapi_extra={"parameters": [_Q]},
-    )
-    @routes.post(
-        f"{_V2}/detect",
-        **responses(_Data, *BODY_ERRORS, dialect=GOOGLE),
-        **request_body(GoogleDetectRequest, (JSON, *FORMS)),
-    )
-    @route_policy("body_key")
-    async def detect(body: DetectBody, access: Access) -> Response:
-        """Detect the language of each text."""
-        found = await pipeline.detect(body.texts, access.charge, GOOGLE)
-        return json_response({"data": {"detections": [[_detection(each[0], "language")] for each in found]}})
-
-    @routes.get(
-        f"{_V2}/languages",
-        **responses(_Data, *BODY_ERRORS, dialect=GOOGLE),
-        openapi_extra={"parameters": [parameter("target", "query", _STRING, _NAMES_IN)]},
-    )
-    @route_policy("body_key")
-    async def languages(request: Request) -> Response:
-        """List the languages."""
-        has_names = "target" in request.query_params
-        codes = {_code(code): language_name(code) for code in pipeline.languages.codes}
-        found = [{"language": code} | ({"name": name} if has_names else {}) for code, name in codes.items()]
-        return json_response({"data": {"languages": found}})
+def _translated_2(_: Any, results: Sequence[TranslationResult]) -> dict[str, Any]:
+    return {"data": {"translations": [_translation(each, "detectedSourceLanguage") for each in results]}}
 
 
-def _add_v3(routes: APIRouter, pipeline: TranslationPipeline, path: str) -> None:
-    """Add the routes of a project, or of one of its locations, of which every one is accepted."""
-    parts = [parameter(name, "path", _STRING, "Ignored.") for name in ("project", "location") if f"{{{name}}}" in path]
-
-    @routes.post(
-        f"{path}:translateText",
-        **responses(_Lists, *BODY_ERRORS, 404, 415, dialect=GOOGLE_V3),
-        **request_body(GoogleContentsRequest, parameters=parts),
-    )
-    @route_policy("body_key", translates=True)
-    async def translate(body: ContentsBody, access: Access, reservation: Reserved) -> Response:
-        """Translate texts."""
-        source, target = body.source_language_code or "auto", body.target_language_code
-        wanted = TranslationRequest(body.contents, source, target, dialect=GOOGLE_V3)
-        found = await _translate(pipeline, wanted, body.mime_type != "text/plain", access, reservation)
-        return json_response({"translations": [_translation(each, "detectedLanguageCode") for each in found]})
-
-    @routes.post(
-        f"{path}:detectLanguage",
-        **responses(_Lists, *BODY_ERRORS, 404, 415, dialect=GOOGLE_V3),
-        **request_body(GoogleContentRequest, parameters=parts),
-    )
-    @route_policy("body_key")
-    async def detect(body: ContentBody, access: Access) -> Response:
-        """Detect the language of a text."""
-        (found,) = await pipeline.detect([body.content], access.charge, GOOGLE_V3)
-        return json_response({"languages": [_detection(each, "languageCode") for each in found]})
-
-    @routes.get(
-        f"{path}/supportedLanguages",
-        **responses(_Lists, *BODY_ERRORS, 404, dialect=GOOGLE_V3),
-        openapi_extra={"parameters": [*parts, parameter("displayLanguageCode", "query", _STRING, _NAMES_IN)]},
-    )
-    @route_policy("body_key")
-    async def languages(request: Request) -> Response:
-        """List the languages, and whether they are sources and targets."""
-        has_names = "displayLanguageCode" in request.query_params
-        return json_response({"languages": _supported(pipeline.languages, has_names=has_names)})
-
-
-async def _translate(
-    pipeline: TranslationPipeline,
-    wanted: TranslationRequest,
-    is_html: bool,
-    access: RequestAccess,
-    reservation: Reservation,
-) -> list[TranslationResult]:
-    wanted = replace(wanted, is_html=is_html, options=build_options(pipeline.settings))
-    results = await pipeline.translate(wanted, reservation)
-    access.count(sum(map(len, wanted.texts)))
-    return results
+def _translated_3(_: Any, results: Sequence[TranslationResult]) -> dict[str, Any]:
+    return {"translations": [_translation(each, "detectedLanguageCode") for each in results]}
 
 
 def _translation(result: TranslationResult, detected: str) -> dict[str, str]:
@@ -274,14 +200,26 @@ def _translation(result: TranslationResult, detected: str) -> dict[str, str]:
     return {"translatedText": result.text} | language
 
 
+def _detected_2(found: Sequence[DetectedLanguage]) -> dict[str, Any]:
+    return {"data": {"detections": [[_detection(each, "language") | {"isReliable": False}] for each in found]}}
+
+
+def _detected_3(found: Sequence[DetectedLanguage]) -> dict[str, Any]:
+    return {"languages": [_detection(each, "languageCode") for each in found]}
+
+
 def _detection(found: DetectedLanguage, name: str) -> dict[str, Any]:
     language, confidence = found.most_probable
-    value = {name: _code(language), "confidence": confidence / 100}
-    return value | {"isReliable": False} if name == "language" else value
+    return {name: _code(language), "confidence": confidence / 100}
 
 
 def _code(code: str) -> str:
     return _CODES.get(code, code)
+
+
+def _listed(languages: Languages, *, has_names: bool) -> list[dict[str, Any]]:
+    codes = {_code(code): {"name": language_name(code)} if has_names else {} for code in languages.codes}
+    return [{"language": code} | name for code, name in codes.items()]
 
 
 def _supported(languages: Languages, *, has_names: bool) -> list[dict[str, Any]]:

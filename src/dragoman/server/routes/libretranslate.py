@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from dragoman.documents.formats import document_formats
-from dragoman.server.errors import NotFound, RequestError
+from dragoman.server.errors import RequestError
 from dragoman.server.glossaries import GlossaryStore
 from dragoman.server.http.request_body import (
     Access,
@@ -25,6 +25,7 @@ from dragoman.server.pipeline.language_resolution import MAX_DETECTED_CHARACTERS
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_checks import build_options, check_texts
 from dragoman.server.request_types import DetectedLanguage, Dialect, ModelInfo, TranslationRequest, TranslationResult
+from dragoman.server.routes.memories import store_correction
 from dragoman.server.routes.openapi import (
     BASE_ERRORS,
     BODY_ERRORS,
@@ -34,7 +35,6 @@ from dragoman.server.routes.openapi import (
     JSON,
     SourceLanguage,
     TargetLanguage,
-    problem_response,
     request_body,
     responses,
 )
@@ -112,6 +112,24 @@ class LibreTranslateRequest(DetectRequest):
         )
 
 
+class SuggestRequest(BaseModel):
+    """Body of `/suggest`."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    q: str = Field(min_length=1, description="The text.", examples=[EXAMPLE_SOURCE])
+    s: str = Field(min_length=1, description="Its translation.", examples=[EXAMPLE_TARGET])
+    source: SourceLanguage
+    target: TargetLanguage
+    api_key: _ApiKey = None
+
+
+class SuggestResponse(BaseModel):
+    """The suggestion is stored."""
+
+    success: bool
+
+
 class LibreTranslateResponse(BaseModel):
     """`detectedLanguage` is present with source `auto` only, `alternatives` only if requested."""
 
@@ -166,6 +184,11 @@ async def _detect_body(request: Request) -> DetectRequest:
     return await _read(request, DetectRequest, ("q",))
 
 
+async def _suggest_body(request: Request) -> SuggestRequest:
+    return await _read(request, SuggestRequest, ("q", "s", "source", "target"))
+
+
+SuggestBody = Annotated[SuggestRequest, Depends(_suggest_body)]
 TranslateBody = Annotated[LibreTranslateRequest, Depends(_translate_body)]
 DetectBody = Annotated[DetectRequest, Depends(_detect_body)]
 
@@ -218,15 +241,21 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
 
     @routes.post(
         "/suggest",
-        status_code=404,
-        responses={status: problem_response(status) for status in (*BODY_ERRORS, 404)},
-        response_class=Response,
-        response_description="Suggestions are not supported.",
+        **responses(SuggestResponse, *BODY_ERRORS, 404),
+        **request_body(
+            SuggestRequest, _MEDIA_TYPES, text={"q": "Good day.", "s": "Guten Tag.", "source": "en", "target": "de"}
+        ),
     )
-    @route_policy("public")
-    async def suggest() -> Response:
-        """Reject a suggestion, as LibreTranslate does if suggestions are disabled."""
-        raise NotFound("this server accepts no suggestions")
+    @route_policy("body_key", writes=True)
+    async def suggest(body: SuggestBody, access: Access) -> Response:
+        """Store a better translation; an approved one counts at once, as an exact match."""
+        source = body.source
+        if source.strip().lower() == "auto":
+            check_texts([body.q], pipeline.settings.limits, LIBRETRANSLATE)
+            ((detected, *_),) = await pipeline.detect([body.q], access.charge, LIBRETRANSLATE)
+            source = detected.language
+        await store_correction(pipeline.memories, access, body.q, body.s, (source, body.target))
+        return json_response({"success": True})
 
     return routes
 
@@ -295,7 +324,7 @@ def _frontend_settings(pipeline: TranslationPipeline) -> dict[str, Any]:
         "frontendTimeout": 500,
         "apiKeys": has_keys,
         "keyRequired": has_keys,
-        "suggestions": False,
+        "suggestions": pipeline.settings.database is not None,
         "filesTranslation": True,
         "supportedFilesFormat": list(document_formats()),
         "language": {

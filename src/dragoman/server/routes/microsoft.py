@@ -3,59 +3,25 @@
 LibreTranslate has the same paths. The version in the query selects these routes; without it, they have a prefix.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from babel.core import Locale, UnknownLocaleError
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, RootModel
 
 from dragoman.server.errors import RequestError
-from dragoman.server.http.request_body import (
-    Access,
-    Reserved,
-    json_response,
-    large_json_response,
-    parse_model,
-    read_json_value,
-)
-from dragoman.server.http.route_policy import route_policy
-from dragoman.server.models.routing import Languages, language_name
+from dragoman.server.http.request_body import parse_model, read_json_value
+from dragoman.server.models.routing import language_name
 from dragoman.server.pipeline.pipeline import TranslationPipeline
-from dragoman.server.pipeline.request_checks import build_options
 from dragoman.server.request_types import DetectedLanguage, Dialect, TranslationRequest, TranslationResult
-from dragoman.server.routes.openapi import (
-    BASE_ERRORS,
-    BODY_ERRORS,
-    EXAMPLE_SOURCE,
-    JSON,
-    TargetLanguage,
-    parameter,
-    request_body,
-    responses,
-)
-
-
-class MicrosoftError(BaseModel):
-    """An error; the code begins with the HTTP status, and `reason` is the code of this server."""
-
-    model_config = ConfigDict(extra="allow")
-
-    code: int = Field(examples=[400000])
-    message: str
-    reason: str
-
-
-class MicrosoftErrorResponse(BaseModel):
-    """An error in the form of Microsoft Translator."""
-
-    error: MicrosoftError
+from dragoman.server.routes.openapi import EXAMPLE_SOURCE, JSON, TargetLanguage, parameter, request_body
+from dragoman.server.routes.operations import CodedErrorResponse, Operations, coded_error
 
 
 def _error_body(problem: Mapping[str, Any]) -> dict[str, Any]:
-    more = {name: problem[name] for name in ("retry_after", "request_id") if name in problem}
-    code = 1000 * int(problem["status"])  # the code of a status without a more exact cause
-    return {"error": {"code": code, "message": problem["detail"], "reason": problem["code"], **more}}
+    return {"error": coded_error(problem, 1000)}  # the code of a status without a more exact cause
 
 
 MICROSOFT = Dialect(
@@ -68,7 +34,7 @@ MICROSOFT = Dialect(
     prefix="/translator/text/v3.0",  # Azure's, of resources with an address of their own
     selector="api-version",
     rejects_other_languages=True,
-    error_model=MicrosoftErrorResponse,
+    error_model=CodedErrorResponse,
     error_body=_error_body,
     error_type=JSON,
 )
@@ -106,102 +72,75 @@ class MicrosoftTranslateQuery(MicrosoftQuery):
     )
 
 
+@dataclass(frozen=True)
+class _Body:
+    texts: list[str]
+    query: MicrosoftTranslateQuery
+
+    def to_request(self) -> TranslationRequest:
+        source, is_html = self.query.from_ or "auto", self.query.text_type == "html"
+        return TranslationRequest(self.texts, source, "", is_html=is_html, targets=self.query.to)
+
+
 async def _texts(request: Request) -> list[str]:
+    parse_model(MicrosoftQuery, request.query_params)
     value = await read_json_value(request)
     if not isinstance(value, list):
         raise RequestError('the body must be a JSON array of texts; write [{"Text": "…"}]')
     return [each.text for each in parse_model(MicrosoftTexts, value).root]
 
 
-async def _query(request: Request) -> MicrosoftQuery:
-    return parse_model(MicrosoftQuery, request.query_params)
-
-
-async def _translate_query(request: Request) -> MicrosoftTranslateQuery:
+async def _body(request: Request) -> _Body:
     query = request.query_params
-    return parse_model(MicrosoftTranslateQuery, {**query, "to": query.getlist("to")})
+    return _Body(await _texts(request), parse_model(MicrosoftTranslateQuery, {**query, "to": query.getlist("to")}))
 
 
-Texts = Annotated[list[str], Depends(_texts)]
-Query = Annotated[MicrosoftQuery, Depends(_query)]
-TranslateQuery = Annotated[MicrosoftTranslateQuery, Depends(_translate_query)]
 _VERSION = parameter("api-version", "query", {"type": "string", "enum": ["3.0"]}, "Required without the prefix.")
 _TO = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}
 _TEXT_TYPE = {"type": "string", "enum": ["plain", "html", "Plain", "Html"]}
+_QUERY = [
+    _VERSION,
+    parameter("to", "query", _TO, "Target language; may occur several times.") | {"required": True},
+    parameter("from", "query", {"type": "string"}, "Detected if not given."),
+    parameter("textType", "query", _TEXT_TYPE, "`plain` if not given."),
+]
+_SCOPE = parameter("scope", "query", {"type": "string"}, "`translation`.")
+_List = list[dict[str, Any]]
 
 
 def router(pipeline: TranslationPipeline) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(prefix=MICROSOFT.prefix, tags=[MICROSOFT.name])
+    operations = Operations(routes, pipeline, MICROSOFT, 415)
 
-    @routes.post(
-        "/translate",
-        **responses(list[dict[str, Any]], *BODY_ERRORS, 415, dialect=MICROSOFT),
-        **request_body(
-            MicrosoftTexts,
-            parameters=[
-                _VERSION,
-                parameter("to", "query", _TO, "Target language; may occur several times.") | {"required": True},
-                parameter("from", "query", {"type": "string"}, "Detected if not given."),
-                parameter("textType", "query", _TEXT_TYPE, "`plain` if not given."),
-            ],
-        ),
-    )
-    @route_policy("body_key", translates=True)
-    async def translate(texts: Texts, query: TranslateQuery, access: Access, reservation: Reserved) -> Response:
-        """Translate texts into one or more languages."""
-        options, is_html = build_options(pipeline.settings), query.text_type == "html"
-        source = query.from_ or "auto"
-        wanted = TranslationRequest(texts, source, "", is_html=is_html, options=options, dialect=MICROSOFT)
-        found = await pipeline.translate_to(query.to, wanted, reservation)
-        access.count(len(query.to) * sum(map(len, texts)))
-        languages = pipeline.languages
-        return json_response([_translations(each, query.to, languages) for each in zip(*found, strict=True)])
+    def detected(found: DetectedLanguage) -> dict[str, Any]:
+        language, confidence = found.most_probable
+        return {"language": pipeline.languages.listed_code(language), "score": confidence / 100}
 
-    @routes.post(
-        "/detect",
-        **responses(list[dict[str, Any]], *BODY_ERRORS, 415, dialect=MICROSOFT),
-        **request_body(MicrosoftTexts, parameters=[_VERSION]),
-    )
-    @route_policy("body_key")
-    async def detect(texts: Texts, _: Query, access: Access) -> Response:
-        """Detect the language of each text."""
-        found = await pipeline.detect(texts, access.charge, MICROSOFT)
-        return json_response([_detection(each[0], pipeline.languages) for each in found])
+    def translated(body: _Body, results: Sequence[Sequence[TranslationResult]]) -> list[dict[str, Any]]:
+        answer = []
+        for each in zip(*results, strict=True):
+            texts = [{"text": one.text, "to": target} for one, target in zip(each, body.query.to, strict=True)]
+            language = each[0].detected
+            answer.append(({"detectedLanguage": detected(language)} if language else {}) | {"translations": texts})
+        return answer
 
-    @routes.get(
-        "/languages",
-        **responses(dict[str, dict[str, dict[str, str]]], *BASE_ERRORS, dialect=MICROSOFT),
-        openapi_extra={"parameters": [_VERSION, parameter("scope", "query", {"type": "string"}, "`translation`.")]},
-    )
-    @route_policy("public")
-    async def languages(request: Request, _: Query) -> Response:
-        """List the languages."""
+    def detection(found: DetectedLanguage) -> dict[str, Any]:
+        is_supported = found.unavailable is None and found.language in pipeline.languages.sources
+        return detected(found) | {"isTranslationSupported": is_supported, "isTransliterationSupported": False}
+
+    def listed(request: Request) -> dict[str, Any]:
+        parse_model(MicrosoftQuery, request.query_params)
         if "translation" not in request.query_params.get("scope", "translation"):
-            return json_response({})
-        codes = [pipeline.languages.listed_code(code) for code in pipeline.languages.codes]
-        return await large_json_response(lambda: {"translation": {code: _language(code) for code in codes}})
+            return {}
+        codes = map(pipeline.languages.listed_code, pipeline.languages.codes)
+        return {"translation": {code: _language(code) for code in codes}}
 
+    operations.translate("/translate", _body, translated, request_body(MicrosoftTexts, parameters=_QUERY), model=_List)
+    version = request_body(MicrosoftTexts, parameters=[_VERSION])
+    operations.detect("/detect", _texts, lambda found: [*map(detection, found)], version, model=_List)
+    operations.languages("/languages", listed, [_VERSION, _SCOPE], access="public")
     return routes
-
-
-def _translations(results: tuple[TranslationResult, ...], targets: list[str], languages: Languages) -> dict[str, Any]:
-    found = [{"text": each.text, "to": target} for each, target in zip(results, targets, strict=True)]
-    detected = results[0].detected
-    return ({"detectedLanguage": _detected(detected, languages)} if detected else {}) | {"translations": found}
-
-
-def _detected(found: DetectedLanguage, languages: Languages) -> dict[str, Any]:
-    language, confidence = found.most_probable
-    return {"language": languages.listed_code(language), "score": confidence / 100}
-
-
-def _detection(found: DetectedLanguage, languages: Languages) -> dict[str, Any]:
-    is_supported = found.unavailable is None and found.language in languages.sources
-    return _detected(found, languages) | {
-        "isTranslationSupported": is_supported,
-        "isTransliterationSupported": False,
-    }
 
 
 def _language(code: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ Responses are not validated again.
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -47,6 +47,7 @@ from dragoman.server.routes.openapi import (
 )
 from dragoman.server.scheduling.admission import Reservation
 from dragoman.server.settings import ServerSettings
+from dragoman.storage.memory_reader import MemoryMatch
 
 
 class TranslateRequest(BaseModel):
@@ -80,6 +81,16 @@ class TranslateRequest(BaseModel):
         description="Leave texts untranslated whose confidence is lower; reject the request if that is all of them. "
         "Needs a calibrated model; that of the server by default.",
         examples=[0.5],
+    )
+    memory: str | None = Field(
+        None, description="Name or id of a translation memory of `/v1/memories`, read before those of every request."
+    )
+    memory_threshold: StrictInt | None = Field(
+        None,
+        ge=1,
+        le=101,
+        description="Smallest score of a match that replaces a translation: 101 is the same text and neighbours, 100 "
+        "the same text, 99 with other numbers or placeholders, less the share of words in common.",
     )
     stream: StrictBool = Field(False, description="Respond with server-sent events.")
 
@@ -142,6 +153,8 @@ class TranslatedText(BaseModel):
         None, description="Probability that the translation is usable; of a calibrated model only."
     )
     flags: list[QualityFlag] | None = None
+    memory: MemoryMatch | None = Field(None, description="Unit of a memory whose translation this is.")
+    matches: list[MemoryMatch] | None = Field(None, description="The most similar units of memories, the best first.")
     source_words: list[str] | None = None
     target_words: list[str] | None = None
     alignment: list[tuple[int, int]] | None = Field(None, description="Links of source words and target words.")
@@ -302,6 +315,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     async def translate(request: Request, body: TranslateBody, access: Access, reservation: Reserved) -> Response:
         """Translate a text or a list of texts; the response can be a stream of server-sent events."""
         wanted = body.to_request(pipeline.settings, pipeline.glossaries, access.name)
+        wanted = await _with_memory(pipeline, wanted, body, access.name)
         texts = await pipeline.check_and_resolve(wanted)
         if body.stream or EVENT_STREAM in request.headers.get("accept", ""):
             return await event_stream_response(_events(pipeline, texts, wanted, access, reservation), reservation)
@@ -361,6 +375,16 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         return json_response(await service.reload())
 
     return routes
+
+
+async def _with_memory(
+    pipeline: TranslationPipeline, wanted: TranslationRequest, body: TranslateRequest, owner: str
+) -> TranslationRequest:
+    """Return the request with the memory that its body names, if any."""
+    if not (body.memory or body.memory_threshold):
+        return wanted
+    asked = owner, body.memory, body.memory_threshold
+    return replace(wanted, memory=await asyncio.to_thread(pipeline.memories.reader, *asked))
 
 
 def _is_large(options: TranslateOptions) -> bool:

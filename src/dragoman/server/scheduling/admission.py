@@ -155,10 +155,14 @@ class Reservation:
         self.deadline = deadline
         self.is_cancelled = False
         """Read by worker threads between two steps of the search."""
+        self.client = b""
+        """Identifies who sent the request, for the cache of translations; empty if that must not be used."""
         self.tokens = 0
         """All tokens that were reserved."""
         self.charge = charge
         """Charges tokens to the rate limit of the client, without reserving capacity."""
+        self.owner = ""
+        """Name of the API key."""
         self._admission = admission
         self._max_tokens = max_tokens
         self._expected = expected

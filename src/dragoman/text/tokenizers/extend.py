@@ -4,121 +4,26 @@ New tokens are learnt from new text. Only tokens that occur more than once and m
 
 - words and characters: those missing in the vocabulary, the most frequent first;
 - SentencePiece, unigram: tokens of a model trained on the new text, with scores on the old model's scale;
-- SentencePiece, BPE: the old merges are unchanged, and more merges are learnt after them;
-- tokenizers of imported models: characters that were unknown.
+- SentencePiece, BPE, and tokenizers of imported models: characters that were missing.
 
 The segmentation of a text in which no new token occurs does not change.
 """
 
-import heapq
 import re
 import struct
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 from sentencepiece import SentencePieceProcessor
 
 from dragoman.errors import ConfigError, TokenizerError
-from dragoman.text.characters import attaches, check_unicode
+from dragoman.text.characters import check_unicode
 from dragoman.text.tokenizers.base import Tokenizer
 from dragoman.text.tokenizers.imported import ImportedTokenizer
 from dragoman.text.tokenizers.notation import SPACE_MARK, mark_spaces
 from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer, train_sentencepiece
 from dragoman.text.tokenizers.vocabulary import UNK_ID, Vocabulary, count_tokens
 from dragoman.text.tokenizers.word_and_character import CharacterTokenizer, WordTokenizer
-
-CutWord = tuple[list[str], int]
-"""The tokens of a word, and its frequency."""
-
-_LONGEST = 16  # characters of a token, as in SentencePiece
-
-
-def learn_merges(words: Iterable[CutWord], *, max_merges: int, min_count: int, known: Iterable[str] = ()) -> list[str]:
-    """Return up to ``max_merges`` new tokens in the order of merging, each with a count of ``min_count`` or more.
-
-    Each token joins two neighbours that are tokens of the words or earlier merges. ``known`` tokens are not made.
-    Equal counts are ordered by code points.
-    """
-    merging = _Merging(words, frozenset(known))
-    made: list[str] = []
-    while len(made) < max_merges and (token := merging.next_token(min_count)) is not None:
-        merging.make(token)
-        made.append(token)
-    return made
-
-
-class _Merging:
-    """Words during merging, and the count of each pair of neighbours by the token they would make."""
-
-    def __init__(self, words: Iterable[CutWord], known: frozenset[str]) -> None:
-        self._words = [(list(tokens), count) for tokens, count in words]
-        self._barred = set(known)
-        self._counts: defaultdict[str, int] = defaultdict(int)
-        self._places: defaultdict[str, set[int]] = defaultdict(set)  # words that contain the pair, or once did
-        for number in range(len(self._words)):
-            self._count(number, 1)
-        self._heap = [(-count, token) for token, count in self._counts.items()]
-        heapq.heapify(self._heap)
-
-    def next_token(self, min_count: int) -> str | None:
-        """Return the most frequent token; heap entries with outdated counts are pushed again."""
-        while self._heap:
-            count, token = heapq.heappop(self._heap)
-            now = self._counts.get(token, 0)
-            if now == -count and now >= min_count:
-                return token
-            if min_count <= now < -count:
-                heapq.heappush(self._heap, (-now, token))
-        return None
-
-    def make(self, token: str) -> None:
-        """Join the two neighbours in all words."""
-        self._barred.add(token)
-        before = dict[str, int]()
-        for number in sorted(self._places.pop(token)):
-            self._count(number, -1, before)
-            self._words[number] = (_joined(self._words[number][0], token), self._words[number][1])
-            self._count(number, 1, before)
-        self._counts.pop(token, None)
-        for other, count in before.items():
-            if self._counts.get(other, 0) > count:
-                heapq.heappush(self._heap, (-self._counts[other], other))
-
-    def _count(self, number: int, sign: int, before: dict[str, int] | None = None) -> None:
-        """Add or subtract the neighbours of a word; store previous counts in ``before``."""
-        tokens, times = self._words[number]
-        for left, right in pairwise(tokens):
-            token = left + right
-            if token in self._barred or not _fits(token):
-                continue
-            if before is not None:
-                before.setdefault(token, self._counts[token])
-            self._counts[token] += sign * times
-            if sign > 0:
-                self._places[token].add(number)
-
-
-def _joined(tokens: list[str], token: str) -> list[str]:
-    joined: list[str] = []
-    place = 0
-    while place < len(tokens):
-        together = place + 1 < len(tokens) and tokens[place] + tokens[place + 1] == token
-        joined.append(token if together else tokens[place])
-        place += 2 if together else 1
-    return joined
-
-
-def _fits(token: str) -> bool:
-    """Whether a token is valid: short, within a word, and all letters, all digits or all other characters."""
-    body = token.removeprefix(SPACE_MARK)
-    if not body or len(token) > _LONGEST or SPACE_MARK in body:
-        return False
-    if body.isalpha() or body.isdecimal():
-        return True
-    kinds = {"letter" if char.isalpha() or attaches(char) else "digit" if char.isdecimal() else "" for char in body}
-    return len(kinds) == 1
-
 
 _MIN_COUNT = 2  # a rarer token would have too few training examples
 _MAX_WORDS = 5_000_000  # distinct words counted at once
@@ -291,21 +196,10 @@ def _saving(ids: Sequence[int]) -> int:
 def _extend_bpe(
     tokenizer: SentencePieceTokenizer, sentences: Sequence[str], max_new_tokens: int, character_coverage: float
 ) -> SentencePieceTokenizer:
-    """Add characters, then merges that continue from the old segmentation of each word.
-
-    Their scores are below all old ones. SentencePiece applies the merge with the highest score first, so all old merges
-    are applied before the new ones.
-    """
-    words = _count_words(sentences)
-    characters = _new_characters(tokenizer, words, character_coverage)[:max_new_tokens]
-    merges = learn_merges(
-        _cut_words(tokenizer, words, frozenset(characters)),
-        max_merges=max_new_tokens - len(characters),
-        min_count=_MIN_COUNT,
-        known=tokenizer.vocabulary.tokens,
-    )
+    """Add characters, with scores below all old ones: SentencePiece applies the merge with the highest score first."""
+    characters = _new_characters(tokenizer, _count_words(sentences), character_coverage)[:max_new_tokens]
     lowest = min(_scores(tokenizer).values(), default=0.0)
-    return _appended(tokenizer, {token: lowest - place for place, token in enumerate([*characters, *merges], start=1)})
+    return _appended(tokenizer, {token: lowest - place for place, token in enumerate(characters, start=1)})
 
 
 def _new_characters(tokenizer: SentencePieceTokenizer, words: Counter[str], coverage: float) -> list[str]:
@@ -323,19 +217,6 @@ def _new_characters(tokenizer: SentencePieceTokenizer, words: Counter[str], cove
         if character not in tokenizer.vocabulary:
             saved[character] = counts[character] * _saving(cut(character))
     return _most_frequent(saved, len(saved), minimum=1)
-
-
-def _cut_words(tokenizer: SentencePieceTokenizer, words: Counter[str], characters: frozenset[str]) -> Iterator[CutWord]:
-    """Yield runs of words without unknown characters, as old tokens and new characters."""
-    cut, vocabulary = token_segmenter(tokenizer), tokenizer.vocabulary
-    for word, count in words.items():
-        tokens: list[str] = []
-        for is_old, run in groupby(word, vocabulary.__contains__):  # no old token extends beyond such a run
-            text = "".join(run)
-            tokens += map(vocabulary.token_of, cut(text)) if is_old else text
-        for is_known, stretch in groupby(tokens, lambda token: token in vocabulary or token in characters):
-            if is_known:
-                yield list(stretch), count
 
 
 # ------------------------------------------------------------------------------------------------------- SentencePiece

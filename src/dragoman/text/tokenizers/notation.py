@@ -25,7 +25,7 @@ _ESCAPED = {"_": SPACE_MARK, _ESCAPE: _ESCAPE}
 _BYTE = re.compile("<0x([0-9A-F]{2})>")
 
 # Scripts with spaces only: such a token is split at white space, any other at every character.
-_SIMPLE = re.compile("[^\u0e00-\U0010ffff]*")
+_SIMPLE = re.compile("[\0-\u0dff]*")
 _STRETCH = re.compile(r"\s+|\S+")
 
 

@@ -21,7 +21,6 @@ UNKNOWN = SPECIALS[UNK_ID]
 _REMEDY = "restore the file that was saved with the model"
 _FORMAT = "dragoman-vocabulary"
 _VERSION = 2
-_TOKENS_KEYS = {1: "pieces", 2: "tokens"}
 _BYTES = 256
 _STEP = 100
 
@@ -113,20 +112,18 @@ class Vocabulary:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Read what `to_bytes` of this or an earlier version wrote."""
+        """Read what `to_bytes` wrote."""
         document = _read_json(data)
-        version = document.get("version") if isinstance(document, dict) else None
-        key = _TOKENS_KEYS.get(version, "tokens") if type(version) is int else "tokens"
-        expected = {"format", "version", "kind", key}
+        expected = {"format", "version", "kind", "tokens"}
         if not isinstance(document, dict) or set(document) != expected:
             got = sorted(document) if isinstance(document, dict) else type(document).__name__
             raise TokenizerError(
                 f"vocabulary file must hold exactly {', '.join(sorted(expected))}, got {got}; {_REMEDY}"
             )
-        if document["format"] != _FORMAT or type(version) is not int or version not in _TOKENS_KEYS:
+        if document["format"] != _FORMAT or type(document["version"]) is not int or document["version"] != _VERSION:
             got = f"{document['format']!r} version {document['version']!r}"
             raise TokenizerError(f"vocabulary file must be {_FORMAT!r} version {_VERSION}, got {got}; {_REMEDY}")
-        kind, tokens = document["kind"], document[key]
+        kind, tokens = document["kind"], document["tokens"]
         if not isinstance(kind, str) or not isinstance(tokens, list):
             raise TokenizerError(f"vocabulary file must hold a name and a list of tokens, got {kind!r}; {_REMEDY}")
         for token in tokens:

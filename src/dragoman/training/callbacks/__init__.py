@@ -1,1 +1,1 @@
-"""Callbacks of the training loop: events, run record, log file, TensorBoard."""
+"""Callbacks of the training loop: events, run record, log file."""

@@ -1,4 +1,4 @@
-"""Record a training run in log.jsonl, run.json and TensorBoard; each update once, even after a crash."""
+"""Record a training run in log.jsonl and run.json; each update once, even after a crash."""
 
 import hashlib
 import math
@@ -13,7 +13,7 @@ import torch
 from dragoman.config import Config, to_toml
 from dragoman.environment import machine_info
 from dragoman.files import read_json, write_json
-from dragoman.run_files import CURVES, LOG, RECORD
+from dragoman.run_files import LOG, RECORD
 from dragoman.training.callbacks.events import (
     CallbackList,
     StepEvent,
@@ -23,7 +23,6 @@ from dragoman.training.callbacks.events import (
     ValidationSample,
 )
 from dragoman.training.callbacks.run_log import Entry, RetainedEntries, RunLog, finite_or_null, timestamp, writable
-from dragoman.training.callbacks.tensorboard import TensorBoardWriter
 from dragoman.version import __version__
 
 _WEIGHT_DIGITS = 3
@@ -33,7 +32,7 @@ class RunRecord(CallbackList):
     """A callback that records a run.
 
     ``log.jsonl`` is the authoritative record of the curves. ``run.json`` describes the run, the machine and the result.
-    ``curves`` is for TensorBoard. A resumed run first removes the entries after the update it resumes from.
+    A resumed run first removes the entries after the update it resumes from.
     """
 
     def __init__(
@@ -60,7 +59,6 @@ class RunRecord(CallbackList):
         self._update: int | None = None
         self._drawn = 0
         self._early: list[str] = []
-        self._curves: TensorBoardWriter | None = None
 
     def on_start(self, started: TrainingStarted) -> None:
         """Remove entries that the run will repeat, and open the record."""
@@ -72,7 +70,6 @@ class RunRecord(CallbackList):
             self.on_message(text)
         if kept.unreadable:
             self._note(f"log.jsonl had {kept.unreadable} invalid lines; they were removed")
-        self._curves = TensorBoardWriter(self._folder / CURVES, started.update, self._note)
 
     def on_update(self, event: StepEvent) -> None:
         """Add the update to the window; write the window every `log_every` updates."""
@@ -87,17 +84,10 @@ class RunRecord(CallbackList):
             self._write_window()
 
     def on_validation_end(self, event: ValidationEvent) -> None:
-        """Write the scores to all three."""
+        """Write the scores to both."""
         entry = _validation(event)
         self._log.append("validation", entry)
         self._run.validate(event.update, entry)
-        if self._curves:
-            numbers = {"loss": event.loss, **event.scored.scores}
-            for direction, scores in event.scored.directions.items():
-                numbers |= {f"{direction}/{name}": value for name, value in scores.items()}
-            scalars = {f"validation/{name}": value for name, value in numbers.items()}
-            self._curves.add_scalars(event.update, scalars)
-            self._curves.add_samples(event.update, event.scored.samples)
 
     def on_checkpoint_start(self, update: int) -> None:
         """Flush the log: a run resumed from this checkpoint does not report these events again."""
@@ -122,8 +112,6 @@ class RunRecord(CallbackList):
         self._write_window()
         self._log.append("end", asdict(ended))
         self._run.end(ended)
-        if self._curves:
-            self._curves.close()
 
     def _note(self, text: str) -> None:
         """Log and report a message about the record itself."""
@@ -135,18 +123,12 @@ class RunRecord(CallbackList):
         """Remove the entries of updates that training undid, except messages."""
         self._window = _Window()
         self._log.roll_back(update)
-        if self._curves:
-            self._curves.roll_back(update)
 
     def _write_window(self) -> None:
         window, self._window = self._window, _Window()
         if window.last is None:
             return
-        entry = window.entry(window.last)
-        self._log.append("update", entry)
-        if self._curves:
-            names = ("loss", "learning_rate", "gradient_norm", "tokens_per_second")
-            self._curves.add_scalars(window.last.update, {f"train/{name}": entry[name] for name in names})
+        self._log.append("update", window.entry(window.last))
 
 
 @dataclass

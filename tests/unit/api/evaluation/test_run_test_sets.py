@@ -35,30 +35,6 @@ def write(folder: Path, name: str, *lines: str) -> None:
     (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def test_pairs_that_preparation_took(tmp_path: Path):
-    run = project(tmp_path, "test_pairs = 2")
-    write(tmp_path / "prepared", "test.en", "a", "b")
-    write(tmp_path / "prepared", "test.de", "c", "d")
-    for member in (run, run / "bundle"):
-        found = of_run(member)
-        assert (found.name, found.sources, found.references) == ("test", ["a", "b"], ["c", "d"])
-        assert "prepared/test.en" in found.origin
-
-
-def test_the_first_test_set_of_the_configuration(tmp_path: Path):
-    test = '[[data.test]]\nname = "news"\nfiles = ["test.en", "test.de"]\n'
-    run = project(tmp_path, "test_pairs = 2", test)
-    write(tmp_path, "test.en", "e")
-    write(tmp_path, "test.de", "f")
-    found = of_run(run)
-    assert (found.name, found.sources, found.references) == ("news", ["e"], ["f"])
-    assert found.others == (), "the pairs of preparation are not there"
-    write(tmp_path / "prepared", "test.en", "a", "b")
-    write(tmp_path / "prepared", "test.de", "c", "d")
-    (other,) = of_run(run).others
-    assert other.endswith("prepared/test.de"), "another test set is named"
-
-
 def test_the_copies_of_a_run_need_no_other_files(tmp_path: Path):
     run = project(tmp_path, "test_pairs = 2")
     save_test_sets(run, [("news", ["a", "b"], ["c", "d"], ("en", "de")), ("test", ["e"], ["f"], ("en", "de"))])
@@ -87,7 +63,7 @@ def test_languages_choose_a_copy_of_several_directions(tmp_path: Path):
 def test_what_is_missing_is_named_with_the_option(tmp_path: Path):
     with pytest.raises(ConfigError, match="has no test set; name one with --test SRC REF"):
         of_run(project(tmp_path / "none"))
-    with pytest.raises(DataError, match=r"is no longer where it was in training.*--test SRC REF"):
+    with pytest.raises(DataError, match=r"is no longer in its folder.*--test SRC REF"):
         of_run(project(tmp_path / "lost", "test_pairs = 2"))
     write(tmp_path, "text", "a")
     with pytest.raises(ConfigError, match="is a file of translations, which needs --test SRC REF"):

@@ -20,7 +20,7 @@ from dragoman.api.files.text_files import (
 )
 from dragoman.cli.commands.synthetic_corpora import check_input
 from dragoman.errors import ConfigError, DataError
-from tests.unit.cli.tiny_translators import QUICK, tiny_bundle, typed
+from tests.unit.cli.tiny_translators import QUICK, english_german, tiny_bundle, typed
 
 PROSE = "Two dogs play in the snow.\nThe man reads; the woman sleeps.\nWho is there?\n"
 TEXT_NAMES = """
@@ -32,13 +32,12 @@ REFUSED = {  # ending: content, and the way that the message names
     "mxliff": ('<xliff version="1.2"></xliff>', "add --as xliff"),
     "ts": ("export const a = {\n  open: 'Open',\n};\n", "looks like code; write its texts to a .txt file"),
     "js": ("export default {open: 'Open'};\n", "convert it to .po or .xliff"),
-    "rst": ("Title\n=====\n\n.. note:: Text\n", "convert it to .html or .md"),
     **dict.fromkeys(("sub", "sbv", "lrc", "ttml"), ("[00:01.00]Hello\n", "convert it to .srt")),
     **dict.fromkeys(
         ("toml", "ini", "plist", "json5"),
         ('"open" = "Open";\n', "convert it to .po or .xliff, or write its texts to a .txt file, one per line, or add"),
     ),
-    **dict.fromkeys(("tex", "adoc", "org", "wiki"), ("* Title\n", "convert it to .html or .md")),
+    **dict.fromkeys(("adoc", "org", "wiki"), ("* Title\n", "convert it to .html or .md")),
     **dict.fromkeys(("log", "conf", "py", "c", "css", "svg", "sql"), ("a = 1\n", "convert it to one of these, or add")),
     **dict.fromkeys(("xhtml", "twig"), ("<p>Hello</p>\n", "add --as html")),
     "pdf": ("%PDF-1.7\n", "which is a PDF document; convert it to .docx with LibreOffice, or to .txt with pdftotext"),
@@ -235,7 +234,7 @@ def test_the_command_gives_another_column(tmp_path: Path, name: str, text: str):
 def test_translate_proposes_the_column_of_its_source_language(tmp_path: Path):
     path = tmp_path / "a.tsv"
     path.write_text(f"1\t{GERMAN}\t{ENGLISH}\n" * 6, encoding="utf-8")
-    bundle = Path(__file__).parents[3] / "fixtures/formats-0.1/transformer/run/bundle"
+    bundle = english_german()
     result = typed("translate", bundle, path)
     assert result.exit_code == 2
     assert f"here column 3, in en: cat {path} | cut -f3 | dragoman translate {bundle}" in result.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.api.test_translator_bundles import tiny_bundle as plain_bundle
-from tests.unit.cli.tiny_translators import tiny_bundle, typed
+from tests.unit.cli.tiny_translators import english_german, tiny_bundle, typed
 from tests.unit.data.preparation.corpus import pairs, write_pairs
 
 QUICK = ("--engine", "torch", "--threads", "1")
@@ -250,25 +250,23 @@ def test_a_pair_that_is_too_long_is_named_by_its_line():
     assert "error: standard input:2: a source must have at most" in result.stderr
 
 
-ENGLISH_GERMAN = Path(__file__).parents[3] / "fixtures/formats-0.1/transformer/run/bundle"
-
-
 @pytest.mark.parametrize("options", [("align",), ("align", "--ignore-end"), ("score",)])
 def test_swapped_files_are_told(tmp_path: Path, options: tuple[str, ...]):
     source, target = (tmp_path / name for name in write_pairs(tmp_path, "pairs", pairs(20)))
     command, *others = options
     told = "note    sources and targets seem swapped: 20 of the first 20 sources look like de, 14 targets like en; "
-    result = typed(command, ENGLISH_GERMAN, target, source, *others, *QUICK)
+    result = typed(command, english_german(), target, source, *others, *QUICK)
     assert (result.exit_code, len(result.stdout.splitlines())) == (0, 20), result.stderr
     assert f"{told}exchange the two files" in result.stderr
-    assert "seem swapped" not in typed(command, ENGLISH_GERMAN, source, target, *others, *QUICK).stderr
+    assert "seem swapped" not in typed(command, english_german(), source, target, *others, *QUICK).stderr
     lines = "".join(f"{german}\t{english}\n" for english, german in pairs(20))
-    assert f"{told}exchange the two columns" in typed(command, ENGLISH_GERMAN, "-", *others, *QUICK, stdin=lines).stderr
+    shown = typed(command, english_german(), "-", *others, *QUICK, stdin=lines)
+    assert f"{told}exchange the two columns" in shown.stderr
 
 
 def test_swapped_files_are_told_before_an_error_in_gold_links(tmp_path: Path):
     source, target = (tmp_path / name for name in write_pairs(tmp_path, "pairs", pairs(20)))
     (tmp_path / "links").write_text("90-90\n" * 20, encoding="utf-8")
-    result = typed("align", ENGLISH_GERMAN, target, source, "--gold", tmp_path / "links", *QUICK)
+    result = typed("align", english_german(), target, source, "--gold", tmp_path / "links", *QUICK)
     assert result.exit_code == 1
     assert "seem swapped" in result.stderr

@@ -58,6 +58,14 @@ def test_the_hypothesis_nearest_to_the_reference(place: Path):
     assert any(line["nbest"][0]["text"] not in expected for line in lines)
 
 
+def test_few_candidates_of_mbr_are_the_hypotheses(place: Path):
+    mbr = ("--engine", "torch", "--threads", "1", "--search", "mbr", "--candidates", "2", "--temperature", "1000")
+    result = typed("distill", tiny_bundle(), "text", "-o", "out", *mbr, "--reference", "reference")
+    assert result.exit_code == 0, result.stderr
+    with gzip.open("out/lines.jsonl.gz", "rt", encoding="utf-8") as file:
+        assert {len(json.loads(line)["nbest"]) for line in file} <= {1, 2}
+
+
 def test_a_reference_of_another_length(place: Path):
     Path("reference").write_text("a\n", encoding="utf-8")
     result = typed("distill", tiny_bundle(), "text", "-o", "out", *RANDOM, "--reference", "reference")

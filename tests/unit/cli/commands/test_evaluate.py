@@ -19,10 +19,8 @@ from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest, Result
 
 from testkit import random_bundle
-from tests.unit.cli.tiny_translators import QUICK, tiny_bundle, typed
+from tests.unit.cli.tiny_translators import QUICK, english_german, tiny_bundle, typed
 from tests.unit.data.preparation.corpus import pairs, write_pairs
-
-ENGLISH_GERMAN = Path(__file__).parents[3] / "fixtures/formats-0.1/transformer/run/bundle"
 
 SOURCES = ["abc def ghi", "zwei drei vier fünf", "ab cd ef gh ij kl mn op qr st uv", "123", "Haus und Hof."] * 4
 REFERENCES = ["the cat sat on the mat", "a dog ran over the hill", "one two three four five six", "123", "my house"] * 4
@@ -307,11 +305,11 @@ def test_a_swapped_test_set_is_told(tmp_path: Path):
 
 def test_a_swapped_test_set_is_rejected_before_a_model_translates(tmp_path: Path):
     source, target = (tmp_path / name for name in write_pairs(tmp_path, "test", pairs(20)))
-    result = typed("evaluate", ENGLISH_GERMAN, "--test", target, source, *QUICK)
+    result = typed("evaluate", english_german(), "--test", target, source, *QUICK)
     assert result.exit_code == 1
     assert "exchange the two files, or name the languages to score them anyway" in result.stderr
     assert "BLEU" not in result.stdout
-    insisted = typed("evaluate", ENGLISH_GERMAN, "--test", target, source, "--languages", "en:de", *QUICK)
+    insisted = typed("evaluate", english_german(), "--test", target, source, "--languages", "en:de", *QUICK)
     assert insisted.exit_code == 0, insisted.stderr
 
 

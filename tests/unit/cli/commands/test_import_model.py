@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from dragoman.cli.main import app
 from testkit.random_models.random_marian import SHAPES, write_folder
+from testkit.tiny_project import tiny_training, train_tiny
 
 
 @pytest.fixture
@@ -73,20 +74,22 @@ def test_the_search_for_models_is_bounded(folder: Path, tmp_path: Path):
     assert "must hold a model of a known format" in run("import", tmp_path / "1", "-o", tmp_path / "b").stderr
 
 
-RUN = Path(__file__).parents[3] / "fixtures/formats-0.1/transformer/run"
-
-
 def test_a_bundle_needs_no_import(tmp_path: Path):
-    archive = Path(shutil.make_archive(str(tmp_path / "model"), "zip", RUN / "bundle"))
-    for source, bundle in ((RUN / "bundle", RUN / "bundle"), (RUN, RUN), (archive, archive)):
+    folder = train_tiny(tiny_training("vaswani2017-desk", "training.max_updates=1"), tmp_path / "run").run
+    archive = Path(shutil.make_archive(str(tmp_path / "model"), "zip", folder / "bundle"))
+    for source, bundle in (
+        (folder / "bundle", folder / "bundle"),
+        (folder, folder),
+        (archive, archive),
+    ):
         shown = run("import", source, "-o", tmp_path / "b")
         assert (shown.exit_code, shown.stderr.count("\n")) == (1, 1)
         assert (
             f"{bundle} is a model of Dragoman already, and need not be imported; use it: dragoman translate {source}\n"
             in shown.stderr
         )
-    checkpoint = RUN / "checkpoints" / "step_401"
-    assert f"is a checkpoint; name its run: {RUN}\n" in run("import", checkpoint, "-o", tmp_path / "b").stderr
+    checkpoint = folder / "checkpoints" / "step_1"
+    assert f"is a checkpoint; name its run: {folder}\n" in run("import", checkpoint, "-o", tmp_path / "b").stderr
 
 
 def test_mistakes_are_one_line(folder: Path, tmp_path: Path):

@@ -71,8 +71,8 @@ def test_from_data_to_a_bundle_and_its_average(run: Run):
     assert "tok:13a" in lines[3]
     assert any(line.startswith("note    the model does not translate yet: continue with --resume") for line in lines)
     assert lines[-2].startswith("bundle  run/bundle")
-    assert lines[-1] == "curves  tensorboard --logdir run/curves"
-    for name in ("dragoman.toml", "run.json", "log.jsonl", "curves", "checkpoints/step_4", "bundle/manifest.json"):
+    assert lines[-1] == "curves  dragoman compare run"
+    for name in ("dragoman.toml", "run.json", "log.jsonl", "checkpoints/step_4", "bundle/manifest.json"):
         assert (Path("run") / name).exists(), name
     mean = run("average", "run", "--output", "mean", "--last", "2")
     assert (mean.exit_code, mean.stdout) == (0, "bundle  mean\n"), mean.stderr

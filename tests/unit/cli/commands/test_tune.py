@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -23,6 +22,7 @@ from dragoman.environment import is_installed
 from dragoman.errors import TrainingError
 from dragoman.files import read_json, sha256_of_file
 from testkit.tiny_project import tiny_project
+from tests.unit.cluster.ray_environment import ray_environment
 
 QUICK = [
     *("--set", "training.max_updates=8", "--set", "training.validate_every=2", "--set", "training.batch_tokens=96"),
@@ -78,7 +78,6 @@ def test_a_search_its_report_and_the_tuned_configuration(project: Path) -> None:
     assert (project / "tune" / best / "bundle" / "manifest.json").is_file()
     page = (project / "tune/report.html").read_text(encoding="utf-8")
     assert f"{best} has the best validation loss" in page
-    assert page.count('class="item ') == 4
 
     tuned, trial = load_config(project / "tuned.toml"), load_config(project / "tune" / best / "dragoman.toml")
     assert tuned.training.learning_rate == trial.training.learning_rate
@@ -124,7 +123,7 @@ def test_an_interrupted_search_continues_with_the_same_bits(project: Path, numbe
 def test_two_workers_of_ray_give_the_same_bits(project: Path) -> None:
     local = run(*QUICK, "--output", "local")
     assert local.exit_code == 0, local.stderr
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    environment = ray_environment()
     command = [sys.executable, "-m", "dragoman", "tune", *QUICK, "--output", "cluster", "--on", "ray", "--workers", "2"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

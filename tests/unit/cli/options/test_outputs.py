@@ -15,6 +15,8 @@ WRITING = {
     *("backtranslate", "distill", "prune", "quantize", "translate"),
 }
 """Commands that write files and may replace them. `demo` and `train` continue or start elsewhere: they replace none."""
+STORING = {"database", "memory"}
+"""Groups of commands of which some write files."""
 ENGINE = ("--engine", "torch", "--threads", "1")
 
 
@@ -52,7 +54,7 @@ def test_force_has_one_meaning(name: str):
     command = load_command(name)
     for each in getattr(command, "commands", {name: command}).values():
         found = {name: option for option in each.params for name in option.opts}
-        assert ("--force" in found) == (name in WRITING)
+        assert ("--force" in found) == (name in WRITING) or name in STORING
         assert "--force" not in found or found["--force"].help == FORCE
 
 

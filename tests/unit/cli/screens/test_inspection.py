@@ -12,7 +12,7 @@ from dragoman.cli.screens.inspection import InspectionScreen, InspectionView
 from dragoman.errors import ConfigError
 from tests.unit.inspection.opened import LONG, PAIRS, opened
 
-ALL = InspectionView(tree=True, candidates=True, counterfactual="ladder")
+ALL = InspectionView(candidates=True, counterfactual="ladder")
 
 
 class _Ascii(io.StringIO):
@@ -75,10 +75,10 @@ def test_words_from_right_to_left_are_numbered_and_settled():
 def test_a_model_without_attention():
     file = io.StringIO()
     InspectionScreen(80, Console(file=file, width=80)).print(
-        [opened(["a"], ["b"], layers=0, heads=0)], InspectionView(tree=True)
+        [opened(["a"], ["b"], layers=0, heads=0)], InspectionView(candidates=True)
     )
     assert "No attention map: the model has no attention." in file.getvalue()
-    assert "● b" in file.getvalue()
+    assert "Most probable tokens at each step" in file.getvalue()
 
 
 def test_an_output_that_cannot_show_it():

@@ -29,6 +29,22 @@ def test_the_texts_of_a_formula_stay(formula: str, text: str):
     assert referred.kept == 1
 
 
+@pytest.mark.parametrize(
+    ("formula", "text"),
+    [
+        ('NOT(ISERROR(SEARCH("done",A1)))', "Not Done yet"),
+        ('COUNTIF(A:A,"Done*")', "Done today"),
+        ('LEFT(A1,LEN("Done"))="Done"', "done?"),
+        ('contains-text("Done")', "All done"),
+    ],
+)
+def test_texts_that_have_a_part_of_a_condition_stay(formula: str, text: str):
+    referred = ReferredTexts(DocumentLimits("a.xlsx"))
+    referred.add_formula(formula)
+    assert referred.stays(text)
+    assert not referred.stays("To do")
+
+
 @pytest.mark.parametrize("code", ["SKU-0042", "Q1", "x86", "ISO9001", "2024-Q1", "EN-PT"])
 def test_codes_stay(code: str):
     assert ReferredTexts(DocumentLimits("a.xlsx")).stays(code)
@@ -86,6 +102,21 @@ def test_a_text_in_the_condition_of_a_format_stays():
     assert "A name" in texts(read_document("a.ods", ODS))
     data = packed(parts | {"content.xml": content.replace("</table:table>", condition, 1).encode()})
     assert "A name" not in texts(read_document("a.ods", data))
+
+
+@pytest.mark.parametrize("part", ["content.xml", "styles.xml"])
+def test_a_text_of_which_a_style_depends_stays(part: str):
+    parts = members(ODS)
+    style = "urn:oasis:names:tc:opendocument:xmlns:style:1.0"
+    rule = f'<style:map xmlns:style="{style}" style:condition="cell-content()=&quot;A name&quot;"/>'
+    if part == "styles.xml":
+        office = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+        parts[part] = f'<office:document-styles xmlns:office="{office}">{rule}</office:document-styles>'.encode()
+    else:
+        content = parts[part].decode()
+        parts[part] = content.replace("</table:table>", f"{rule}</table:table>", 1).encode()
+    after = translated("a.ods", packed(parts))
+    assert b">A name<" in members(after)["content.xml"]
 
 
 def test_a_strict_workbook_keeps_its_namespace():

@@ -111,7 +111,8 @@ def test_messages_of_qt_without_a_translation_get_one():
         '<translation type="unfinished"/>', '<translation type="unfinished">SHORT</translation>'
     )
     assert written == expected
-    assert "1 unreviewed translation" in unreviewed_note(read_document("a.ts", TS.encode()))
+    note = unreviewed_note(read_document("a.ts", TS.encode()))
+    assert note == "a.ts has 1 unreviewed translation, which stays: of anyone; --again translates again"
     assert ">DRAFT</translation>" in in_upper_case("a.ts", TS, "pl", again=True)
     assert ">Gotowe</translation>" in in_upper_case("a.ts", TS, "pl", again=True)
 
@@ -155,6 +156,16 @@ def test_strings_of_a_catalog_are_added_in_the_style_of_xcode():
     assert removed == content
     lines = iter(again.splitlines())
     assert all(line in lines for line in CATALOG.splitlines() if line.strip() and line.strip() != "},")
+
+
+def test_a_localization_in_another_language_than_the_selected_one_stays():
+    document = read_document("a.xcstrings", CATALOG.encode())
+    select_target(document, "de")
+    data = document.write([uppercased(each) for each in document.segments], language="de")
+    document = read_document("a.xcstrings", data)
+    select_target(document, "pt")
+    again = json.loads(document.write([uppercased(each) for each in document.segments], language="de"))
+    assert again == json.loads(data)
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,11 @@ def test_what_only_looks_like_plural_forms_or_space_stays(name: str, source: str
     assert uppercase(name, source, language) == written.replace("de:", f"{language}:")
 
 
+def test_a_selection_inside_of_another_placeable_stays():
+    source = "a = { x { $b ->\n    [one] One\n   *[other] Others\n } }\nno = { $b ->\n  }\nb = Text\n"
+    assert uppercase("a.ftl", source) == source.replace("Text", "TEXT")
+
+
 def test_a_line_of_fluent_does_not_start_as_an_attribute():
     document = read_document("a.ftl", b"a =\n    b c\n")
     assert document.write([TaggedText(".b c")], language="de") == b'a =\n    {"."}b c\n'

@@ -9,7 +9,7 @@ import yaml
 from babel import Locale
 from lxml import etree
 
-from dragoman.documents.document import select_target
+from dragoman.documents.document import reader_notes, select_target
 from dragoman.documents.formats import FORMATS, read_document
 from dragoman.documents.strings.document import StringsDocument
 from dragoman.errors import DataError
@@ -334,9 +334,34 @@ def test_a_form_is_translated_with_a_number_that_takes_it():
 
 def test_a_form_without_a_number_is_not_used_for_others():
     document = read_document("a.json", b'{"x_one": "One item", "x_other": "{{count}} items"}')
-    for language, texts in {"pl": "One item", "fr": "1 items"}.items():
+    for language, texts in {"pl": "One item", "fr": "1 item"}.items():
         select_target(document, language)
         assert document.segments[0].text == texts
+    done = [TaggedText(each.text.replace("items", "choses").replace("item", "chose")) for each in document.segments]
+    assert json.loads(document.write(done, language="fr")) == {
+        "x_one": "{{count}} chose",  # 0 has this form as well
+        "x_many": "{{count}} choses",
+        "x_other": "{{count}} choses",
+    }
+
+
+def test_a_form_without_any_number_is_made_from_that_of_others():
+    document = read_document("a.json", b'{"x_one": "A last item", "x_other": "{{count}} items"}')
+    select_target(document, "pt")
+    assert document.segments[0].text == "1 items"
+
+
+def test_one_number_or_logical_value_among_texts_stays():
+    texts = {f"text{number}": f"The text {number}" for number in range(9)}
+    source = json.dumps(texts | {"nested": {"rtl": False}})
+    assert json.loads(in_upper_case("en.json", source, "de"))["nested"] == {"rtl": False}
+    with pytest.raises(DataError, match="must have texts only, got false for nested"):
+        read_document("a.json", json.dumps({"text": "A text", "nested": {"rtl": False}}).encode())
+
+
+def test_choice_formats_are_named_in_a_note():
+    document = read_document("a.properties", b"a = A text\nb = {0,choice,0#no files|1#one file|1<{0} files}\n")
+    assert reader_notes(document) == ["a.properties: 1 text with a choice format ({0,choice,…}) left; use ICU plurals"]
 
 
 def test_icu_plurals_have_the_branches_of_the_language():
@@ -381,6 +406,7 @@ REFUSED = {
     "docker-compose.yml": "services:\n  web:\n    image: nginx\n",
     "numbers.json": '{"title": "A title", "size": 3}',
     "codes.json": '{"a": "x-1", "b": "y/2", "c": "../z"}',
+    "people.json": '{"people": [{"name": "Anna Smith", "city": "New Delhi"}, {"name": "Bo Li", "city": "São Paulo"}]}',
     "list.json": '["A text"]',
     "broken.json": '{"a": "A text"',
     "schema.json": '{"$schema": "https://json-schema.org/x", "title": "A title"}',

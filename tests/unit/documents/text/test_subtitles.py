@@ -175,6 +175,14 @@ def test_codes_drawings_and_comments_of_substation_alpha_stay():
     assert "(b)/N" in reworded("a.ass", ASS, [TaggedText("{b}\\N")]).decode()
 
 
+def test_a_declared_language_becomes_that_of_the_translation():
+    data = b"WEBVTT - A film\nKind: captions\nLanguage: en-GB\n\n00:01.000 --> 00:02.000\nWords\n"
+    expected = data.replace(b"en-GB", b"de").replace(b"Words", b"WORDS")
+    assert translated("a.vtt", data, "de") == expected
+    other = b"WEBVTT\n\nNOTE\nLanguage: en\n\n00:01.000 --> 00:02.000\nWords\n"
+    assert b"Language: en\n" in translated("a.vtt", other, "de")
+
+
 def test_another_voice_begins_another_text():
     data = b"WEBVTT\n\n00:01.000 --> 00:02.000\n<v A>one\n<v B>two\n\n00:02.000 --> 00:03.000\n<v C>three\n"
     assert texts(read_document("a.vtt", data)) == ["one", "two", "three"]

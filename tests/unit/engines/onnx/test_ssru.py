@@ -9,23 +9,24 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import load_file
 
 from dragoman.api.training.bundle_writer import inference_note, write_trained
 from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle, write_bundle
-from dragoman.bundle.bundle import inherit_inference
+from dragoman.bundle.bundle import WEIGHTS, inherit_inference
 from dragoman.bundle.checkpoint_bundle import save_run_tokenizers
 from dragoman.bundle.shortlist import Shortlist
 from dragoman.bundle.weights import Quantization
 from dragoman.engines.export_cache import export_bundle
 from dragoman.engines.onnx.engine import OnnxEngine
 from dragoman.engines.onnx.export import DECODER_STEP_FILE, ENCODER_FILE, OUTPUT_FILE, export_onnx
-from dragoman.engines.onnx.graph.builder import import_onnx
+from dragoman.engines.onnx.graph.builder import Graph, SharedWeights, import_onnx
 from dragoman.engines.onnx.session import TABLE
 from dragoman.engines.select import open_engine
 from dragoman.engines.torch_engine import TorchEngine
-from dragoman.errors import CombinationError, DataError
+from dragoman.errors import BundleError, CombinationError, DataError
 from dragoman.importing.import_model import import_model
 from dragoman.search import Hypothesis, SearchInput, SearchSettings, SearchTrace
 from dragoman.server.pipeline.request_checks import build_options
@@ -97,7 +98,7 @@ def student(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 
 def test_the_stored_integers_are_exported_as_they_are(student: Bundle, tmp_path: Path):
-    export_onnx(student, tmp_path, "int8")
+    export_onnx(student, tmp_path, "int8", alone=True)
     stored, weights = student.quantization(), student.weights()
     assert stored is not None
     onnx, numpy_helper = import_onnx(), import_onnx("onnx.numpy_helper")
@@ -271,7 +272,7 @@ def test_the_output_layer_is_opened_by_the_first_large_batch_also_without_the_fi
     student: Bundle, precision: str, tmp_path: Path
 ):
     (tmp_path / "export").mkdir()
-    export_onnx(student, tmp_path / "export", precision)
+    export_onnx(student, tmp_path / "export", precision, alone=True)
     engine = OnnxEngine(tmp_path / "export", precision=precision, threads=1, shortlist=student.shortlist())  # type: ignore[arg-type]
     sentences = student_sentences()
     few = [found for sentence in sentences for found in engine.search([sentence], BEAM)]
@@ -279,6 +280,36 @@ def test_the_output_layer_is_opened_by_the_first_large_batch_also_without_the_fi
     shutil.rmtree(tmp_path / "export")
     assert_equal(engine.search(sentences, BEAM), few)
     assert "output" in vars(engine)
+
+
+def test_an_export_of_the_cache_uses_the_integers_of_the_bundle(student: Bundle, tmp_path: Path):
+    """Both have the same results. Without the right content of the bundle nothing is opened."""
+    written = export_bundle(student, "onnx", precision="int8", output=tmp_path / "alone")
+    engine = OnnxEngine.open(student, precision="int8", threads=1)
+    cached = export_bundle(student, "onnx", precision="int8")
+    for folder, is_stored in ((written.folder, False), (cached.folder, True)):
+        assert (b"stored.int8." in (folder / ENCODER_FILE).read_bytes()) == is_stored
+    alone = OnnxEngine(written.folder, precision="int8", threads=1, shortlist=student.shortlist(), full_range=True)
+    for settings in (GREEDY, BEAM):
+        wanted = alone.search(student_sentences(), settings)
+        for one, other in zip(engine.search(student_sentences(), settings), wanted, strict=True):
+            assert [(each.tokens, each.log_prob) for each in one] == [(each.tokens, each.log_prob) for each in other]
+
+    shutil.copytree(student.folder, tmp_path / "changed")
+    bundle = Bundle.open(tmp_path / "changed")
+    content = bytearray((bundle.folder / WEIGHTS).read_bytes())
+    content[-1] ^= 1
+    (bundle.folder / WEIGHTS).write_bytes(content)
+    with pytest.raises(BundleError, match="changed while the bundle was open"):
+        OnnxEngine.open(bundle, precision="int8", threads=1)
+
+
+def test_equal_matrices_of_a_bundle_are_one_constant(student: Bundle, tmp_path: Path):
+    shared = SharedWeights(tmp_path / "weights.bin", student.folder / WEIGHTS)
+    graph = Graph("graph", "int8", shared=shared)
+    integers = load_file(student.folder / WEIGHTS)["encoder.layers.0.feedforward.W_1.weight"]
+    assert graph.transposed(integers) == graph.transposed(integers)
+    assert [each.dims for each in graph.proto().initializer] == [list(integers.shape[::-1])]
 
 
 def test_the_graphs_of_a_model_read_the_same_tables(student: Bundle, tmp_path: Path):

@@ -198,16 +198,25 @@ def test_a_sentence_of_25_words_is_less_than_a_megabyte() -> None:
     assert len(page.encode()) < 300_000
 
 
-@pytest.mark.parametrize("name", ["a.html", "a.png", "a.svg", "a.json"])
+@pytest.mark.parametrize("name", ["a.html", "a.svg", "a.json"])
 def test_the_ending_selects_the_format(name: str, tmp_path: Path) -> None:
-    ((file, _),) = write_inspection([ENGLISH], tmp_path / name, title="t")
-    starts = {"html": b"<!DOCTYPE html", "png": b"\x89PNG", "svg": b"<?xml", "json": b"["}
+    (file,) = write_inspection([ENGLISH], tmp_path / name, title="t")
+    starts = {"html": b"<!DOCTYPE html", "svg": b"<?xml", "json": b"["}
     assert file.read_bytes().startswith(starts[name[2:]])
 
 
 def test_figures_of_several_sentences_are_numbered(tmp_path: Path) -> None:
     written = write_inspection([ENGLISH, ENGLISH], tmp_path / "a.svg", title="t")
-    assert [file.name for file, _ in written] == ["a-1.svg", "a-2.svg"]
+    assert [file.name for file in written] == ["a-1.svg", "a-2.svg"]
+
+
+def test_a_figure_is_a_file_of_its_own_in_the_order_of_reading(tmp_path: Path) -> None:
+    for number, sample in enumerate([ARABIC, *map(saying, HOSTILE)]):
+        write_inspection([sample], tmp_path / f"{number}.svg", title="t")
+        tree = etree.fromstring((tmp_path / f"{number}.svg").read_bytes())
+        assert {etree.QName(each).localname for each in tree.iter()} == {"svg", "title", "style", "rect", "text"}
+    turned = etree.fromstring((tmp_path / "0.svg").read_bytes()).findall(".//{*}text[@class='source']")
+    assert [each.text for each in turned][1:] == list(ARABIC.source_words)[::-1]
 
 
 def test_another_ending_is_rejected_before_the_model_is_opened(tmp_path: Path) -> None:

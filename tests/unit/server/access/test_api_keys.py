@@ -98,7 +98,7 @@ def test_comments_and_empty_lines_say_nothing(tmp_path: Path):
         ("anna x y z w v", "must be NAME HASH"),
         ("anna secret-key", "the hash of anna must be a SHA-256"),
         (f"an/na {'0' * 64}", "the name must be letters"),
-        (f"anna {'0' * 64} root", "the rights must be among admin, metrics, got 'root'"),
+        (f"anna {'0' * 64} root", "the rights must be among admin, approve, metrics, uncached, got 'root'"),
         (f"anna {'0' * 64} - many", "the tokens per minute must be a whole number, got 'many'"),
         (f"anna {'0' * 64}\nanna {'1' * 64}", "must differ, got anna twice"),
     ],

@@ -409,3 +409,34 @@ def test_a_server_with_stored_glossaries_loads_their_engine_at_the_start(
         assert calls == ["preload"] * has_glossary
 
     run(test, bundles, glossaries=str(tmp_path / "terms"))
+
+
+def test_the_cache_returns_the_same_translation_to_the_same_client(bundles: dict[str, Path]):
+    metrics = ServerMetrics()
+
+    async def ask(service: TranslationService, client: bytes, *texts: str) -> list[str]:
+        reservation = service.admit()
+        reservation.client = client
+        try:
+            pair = await service.open_pair(ASK, reservation)
+            found = await service.translate_pair(pair, replace(ASK, texts=texts), reservation)
+        finally:
+            reservation.release()
+        return [each.text for each in found]
+
+    def counted(result: str) -> float:
+        return metrics.registry.get_sample_value("dragoman_cache_texts_total", {"result": result}) or 0.0
+
+    async def test(service: TranslationService) -> None:
+        first = await ask(service, b"anna", TEXT, VOCABULARY[0], TEXT)
+        assert (counted("hit"), counted("miss")) == (0, 2)
+        assert await ask(service, b"anna", VOCABULARY[0], VOCABULARY[1], TEXT) == [
+            first[1],
+            *await ask(service, b"", VOCABULARY[1]),
+            first[0],
+        ]
+        assert (counted("hit"), counted("miss")) == (2, 3)
+        assert await ask(service, b"bert", TEXT) == first[:1]
+        assert (counted("hit"), counted("miss")) == (2, 4)
+
+    run(test, bundles, metrics, cache_size=100_000)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -106,8 +107,8 @@ def test_examples_translate_between_languages_of_the_server(pair: tuple[str, str
     assert not any(word in texts for word in ("dogs", "sleeps", "Two"))
 
 
-def test_examples_of_another_pair_work() -> None:
-    call = Caller(OnePair())
+def test_examples_of_another_pair_work(tmp_path: Path) -> None:
+    call = Caller(OnePair(), settings=ServerSettings(database=f"sqlite:///{tmp_path / 'memories.db'}"))
     page = call.get("/docs")
 
     for words in curl_lines(page.text):

@@ -84,12 +84,6 @@ def test_it_survives_its_file(tokens: set[str]):
 GOOD = {"format": "dragoman-vocabulary", "version": 2, "kind": "word", "tokens": [*SPECIALS, "a"]}
 
 
-def test_a_file_of_version_1_is_read():
-    """Version 1 has the key `pieces` for `tokens`."""
-    old = {"format": "dragoman-vocabulary", "version": 1, "kind": "word", "pieces": [*SPECIALS, "a"]}
-    assert Vocabulary.from_bytes(json.dumps(old).encode()).tokens[4:] == ("a",)
-
-
 @pytest.mark.parametrize(
     ("change", "match"),
     [

@@ -219,7 +219,8 @@ class PivotTranslator(TextTranslator):
         with shown_progress(progress, unit="sentence", delay=_PROGRESS_DELAY) as shown:
             run = partial(self._run, cancelled=cancelled, progress=shown)
             checked = check_prefixes(prefixes, texts)
-            found = translate_guarded(texts, chosen, checked, number or 0, run, self.unreadable)
+            known = self._known_matches(texts)
+            found = translate_guarded(texts, chosen, checked, number or 0, run, self.unreadable, known)
         return found[0] if isinstance(text, str) else found
 
     def _run(

@@ -6,6 +6,7 @@ Large constants can be in a file for several graphs, which ONNX Runtime maps int
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.bundle.weights import read_integer_places
 from dragoman.environment import import_package
 from dragoman.errors import CombinationError
 
@@ -73,22 +75,25 @@ class Graph:
         self._nodes.append(self._onnx.make_node("Identity", [value], [name]))
         self._outputs.append(self._onnx.make_tensor_value_info(name, kind, shape))
 
-    def constant(self, array: Array, *, is_table: bool = False) -> Value:
-        """Add a constant tensor. Of a table only some rows are read."""
+    def constant(self, array: Array, **layout: bool) -> Value:
+        """Add a constant tensor; `layout` is that of `SharedWeights.place`."""
         self._size += array.nbytes
         if self._size > LARGEST:
             raise CombinationError(
                 f"the weights have more than {LARGEST:,} bytes, the limit of a file of ONNX; use the engine torch"
             )
         name = f"{self._prefix}constant.{len(self._constants)}"
-        placed = None if self._shared is None else self._shared.place(array, name, is_table=is_table)
+        placed = None if self._shared is None else self._shared.place(array, name, **layout)
         if placed is None:
             placed = import_onnx("onnx.numpy_helper").from_array(np.asarray(array, order="C"), name)
-        self._constants.append(placed)
+        if placed.name not in {each.name for each in self._constants}:  # of equal matrices there is one
+            self._constants.append(placed)
         return str(placed.name)
 
     def transposed(self, array: Array) -> Value:
         """Add the transpose of a matrix; of one that other graphs hold too, ONNX Runtime makes it at the start."""
+        if self._shared is not None and self._shared.is_stored(array):
+            return self.constant(array, is_transposed=True)
         if self._shared is not None and self._shared.holds(array):
             return self.op("Transpose", self.constant(array), perm=[1, 0])
         return self.constant(array.T)
@@ -225,14 +230,20 @@ def quantised_rows(W: Array) -> tuple[Array, Array]:
 
 
 _ALIGNMENT = 4096  # a page of memory
-_LEAST_BYTES = 4096  # smaller arrays are in the graphs
+_LEAST_BYTES = 4096  # smaller arrays, if they are no tables, are in the graphs
 
 
 class SharedWeights:
     """The large arrays of graphs. Paths in the graphs are relative, so that a folder with all of them can be moved."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, stored: Path | None = None) -> None:
+        """`stored` is the file of weights of the bundle; its int8 matrices are not written again, except for tables."""
         self._path = path
+        self._stored: dict[tuple[str, tuple[int, ...], bytes], int] = {}
+        if stored is not None:
+            content = np.memmap(stored, np.int8, "r")
+            for offset, shape in read_integer_places(stored).values():
+                self._stored[_key(content[offset : offset + math.prod(shape)].reshape(shape))] = offset
         self._offsets: dict[tuple[str, tuple[int, ...], bytes], int] = {}
         self._arrays: list[tuple[int, Array]] = []
         self._end = 0
@@ -241,27 +252,39 @@ class SharedWeights:
         """Whether an array was placed in the file."""
         return _key(array) in self._offsets
 
-    def place(self, array: Array, name: str, *, is_table: bool = False) -> TensorMessage | None:
+    def is_stored(self, array: Array) -> bool:
+        """Whether an array is in the file of the bundle only."""
+        return _key(array) in self._stored.keys() - self._offsets.keys()
+
+    def place(
+        self, array: Array, name: str, *, is_table: bool = False, is_transposed: bool = False
+    ) -> TensorMessage | None:
         """The ONNX tensor of an array that is placed in the file; None for a small one.
 
-        The name of a table is that by which `MappedWeights` finds it.
+        Of a table only some rows are read. `is_transposed` is the transpose of a matrix in the file of the bundle.
+        The name of a table, or of a matrix in the file of the bundle, is that by which `MappedWeights` finds it.
         """
-        if array.nbytes < _LEAST_BYTES:
+        if array.nbytes < _LEAST_BYTES and not (is_table or is_transposed):
             return None
-        key = _key(array)
+        key, shape = _key(array), array.shape[::-1] if is_transposed else array.shape
+        offset = self._stored[key] if is_transposed else self._place(key, array)
+        if is_table or is_transposed:
+            kind = "stored" if is_transposed else "table"
+            name = ".".join((kind, array.dtype.name, *map(str, (offset, *shape)), ""))
+        onnx = import_onnx()
+        tensor = onnx.TensorProto(name=name, dims=shape, data_location=onnx.TensorProto.EXTERNAL)
+        tensor.data_type = import_onnx("onnx.helper").np_dtype_to_tensor_dtype(array.dtype)
+        facts = {"location": self._path.name, "offset": offset, "length": array.nbytes}
+        for fact, value in facts.items():
+            tensor.external_data.add(key=fact, value=str(value))
+        return tensor
+
+    def _place(self, key: tuple[str, tuple[int, ...], bytes], array: Array) -> int:
         if key not in self._offsets:
             self._offsets[key] = self._end
             self._arrays.append((self._end, array))
             self._end += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
-        if is_table:
-            name = ".".join(("table", array.dtype.name, *map(str, (self._offsets[key], *array.shape)), ""))
-        onnx = import_onnx()
-        tensor = onnx.TensorProto(name=name, dims=array.shape, data_location=onnx.TensorProto.EXTERNAL)
-        tensor.data_type = import_onnx("onnx.helper").np_dtype_to_tensor_dtype(array.dtype)
-        facts = {"location": self._path.name, "offset": self._offsets[key], "length": array.nbytes}
-        for fact, value in facts.items():
-            tensor.external_data.add(key=fact, value=str(value))
-        return tensor
+        return self._offsets[key]
 
     def save(self) -> None:
         """Write the file."""

@@ -1,10 +1,12 @@
 """Routes of the DeepL API v2 for text translation, languages and usage, with their bodies and language codes."""
 
+import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from dragoman.api.translation.multi_model.routing import Route
 from dragoman.language_codes import is_same_language, language_key
@@ -35,13 +37,15 @@ from dragoman.server.routes.openapi import (
     responses,
 )
 from dragoman.server.settings import ServerSettings
+from dragoman.storage.memory_reader import MemoryReader
 
 DEEPL = Dialect("DeepL", "source_lang", "target_lang", "/v2/languages", rejects_other_languages=True)
 
 _Switch = StrictBool | Literal[0, 1, "0", "1", "true", "false"]
 _TRUE = (True, "1", "true")  # 1 equals True
 _MAX_IGNORED = 100
-_MAX_GLOSSARIES = 5  # as in DeepL's API
+_Digits = Annotated[str, Field(pattern=r"^(100|[0-9]{1,2})$")]  # in forms
+_MAX_GLOSSARIES, _THRESHOLD = 5, 75  # as in DeepL's API
 
 AuthKey = Annotated[
     str | None, Field(description="API key, if the server requires one and `Authorization` does not have it.")
@@ -65,7 +69,20 @@ class DeeplGlossaryChoice(BaseModel):
         "`glossary_id`; of a term in several, the translation of the first is used.",
     )
     context: str | None = Field(None, description="Accepted, and without effect: no model reads it.")
+    translation_memory_id: str | None = Field(None, description="Id of a memory of `/v3/translation_memories`.")
+    translation_memory_threshold: Annotated[StrictInt, Field(ge=0, le=100)] | _Digits | None = Field(
+        None, description="Smallest score of a match that replaces a translation; 75 if not given."
+    )
     auth_key: AuthKey = None
+
+    async def find_memory(self, pipeline: TranslationPipeline, owner: str) -> MemoryReader | None:
+        """Return the requested memory, with the ones that every request reads; raises `NotFound`."""
+        if not self.translation_memory_id:
+            return None
+        if not self.source_lang:
+            raise RequestError("source_lang must be given with a translation memory")
+        used = _THRESHOLD if self.translation_memory_threshold is None else int(self.translation_memory_threshold)
+        return await asyncio.to_thread(pipeline.memories.reader, owner, self.translation_memory_id, max(1, used))
 
     async def find_glossary(self, pipeline: TranslationPipeline, owner: str) -> StoredGlossary | None:
         """Return the requested terms; raises `RequestError` if a glossary is unknown or not of the language pair."""
@@ -228,6 +245,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     async def translate(body: TranslateBody, access: Access, reservation: Reserved) -> Response:
         """Translate texts."""
         wanted = body.to_request(pipeline.settings, await body.find_glossary(pipeline, access.name))
+        wanted = replace(wanted, memory=await body.find_memory(pipeline, access.name))
         results = await pipeline.translate(wanted, reservation)
         access.count(sum(map(len, body.texts)))
         found = [_translation(*each, body) for each in zip(results, body.texts, strict=True)]

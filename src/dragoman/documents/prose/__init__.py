@@ -1,0 +1,1 @@
+"""Prose with the notation of a language for documents: reStructuredText and LaTeX."""

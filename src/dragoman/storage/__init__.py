@@ -1,0 +1,1 @@
+"""Database of what a service keeps: translation memories, corrections, glossaries, usage."""

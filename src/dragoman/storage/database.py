@@ -1,0 +1,215 @@
+"""Open the database, SQLite or PostgreSQL, bring its tables to the current version, copy it to a file and back."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from dragoman.environment import import_package, require
+from dragoman.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine, Table
+
+VARIABLE = "DRAGOMAN_DATABASE"
+_BUSY_SECONDS = 30
+_LOCK = 0x6472676D  # of PostgreSQL, while tables are changed
+_COPIED_ROWS = 5000
+_PRIVATE = 0o600
+
+
+def default_url() -> str:
+    """Return DRAGOMAN_DATABASE, or the file in the user's data folder."""
+    import platformdirs  # noqa: PLC0415 -- only for the default
+
+    if url := os.environ.get(VARIABLE):
+        return url
+    return f"sqlite:///{platformdirs.user_data_path('dragoman', appauthor=False) / 'dragoman.db'}"
+
+
+class Database:
+    """An open database whose tables have the current version."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    @classmethod
+    def open(cls, url: str | None = None) -> Self:
+        """Open a database by its URL, by default that of `default_url`; an empty one gets its tables."""
+        url = url or default_url()
+        engine = _engine(url)
+        opened = cls(engine)
+        with opened.write() as connection:
+            _migrate(connection)
+        return opened
+
+    @property
+    def is_postgresql(self) -> bool:
+        return self.engine.dialect.name == "postgresql"
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Begin a transaction that sees one state of the database."""
+        options: dict[str, Any] = {"isolation_level": "REPEATABLE READ"} if self.is_postgresql else {}
+        with _plain_errors(), self.engine.connect().execution_options(**options) as connection, connection.begin():
+            yield connection
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Begin a transaction; what it wrote is on the disk when it ends without an exception."""
+        options = {"dragoman_writes": True}
+        with _plain_errors(), self.engine.connect().execution_options(**options) as connection, connection.begin():
+            yield connection
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+@contextlib.contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Report errors of the database, such as a full disk, a lock or a lost connection, as `DataError`."""
+    from sqlalchemy.exc import DBAPIError, IntegrityError  # noqa: PLC0415 -- an extra
+
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except DBAPIError as error:
+        reason = str(error.orig).strip().partition("\n")[0]
+        raise DataError(
+            f"the database cannot be used: {reason}; correct it, or name another with --database"
+        ) from error
+
+
+def _engine(url: str) -> Engine:
+    sqlalchemy: Any = import_package("sqlalchemy", "memory", "a database")
+    try:
+        parsed = sqlalchemy.make_url(url)
+    except sqlalchemy.exc.ArgumentError:
+        parsed = None
+    kind = "" if parsed is None else parsed.get_backend_name()
+    if parsed is None or kind not in ("sqlite", "postgresql") or (kind == "sqlite" and not parsed.database):
+        raise ConfigError(
+            f"database must be sqlite:///FILE or postgresql://USER@HOST/NAME, got {url.partition('@')[0]!r}; write one"
+        )
+    if kind == "postgresql":
+        require("psycopg", "postgresql", "a PostgreSQL database")
+        engine: Engine = sqlalchemy.create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+        return engine
+    path = Path(parsed.database)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=_PRIVATE)
+    except OSError as error:
+        raise ConfigError(f"database must be a file that can be written, got {path}: {error.strerror}") from None
+    made: Engine = sqlalchemy.create_engine(parsed, connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False})
+    sqlalchemy.event.listen(made, "connect", _configure_sqlite)
+    sqlalchemy.event.listen(made, "begin", _begin_sqlite)
+    return made
+
+
+def _configure_sqlite(connection: Any, _: object) -> None:
+    connection.isolation_level = None  # transactions begin in `_begin_sqlite`, not before the first change
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "cache_size = -65536"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Take the write lock at once: a transaction that reads first could not wait for it."""
+    is_writing = connection.get_execution_options().get("dragoman_writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writing else "BEGIN")
+
+
+def _create_tables(connection: Connection) -> None:
+    from dragoman.storage.tables import METADATA  # noqa: PLC0415 -- an extra
+
+    METADATA.create_all(connection)
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_tables,)
+"""Changes of the tables, in order; the version of a database is the number of those it has."""
+
+
+def _migrate(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+    from sqlalchemy import delete, insert, select  # noqa: PLC0415 -- an extra
+
+    from dragoman.storage.tables import VERSIONS  # noqa: PLC0415 -- an extra
+
+    VERSIONS.create(connection, checkfirst=True)
+    known = connection.execute(select(VERSIONS.c.version)).scalar() or 0
+    if known > len(MIGRATIONS):
+        raise ConfigError(
+            f"the database has version {known}, and this program supports {len(MIGRATIONS)}; use a newer Dragoman"
+        )
+    if known < len(MIGRATIONS):
+        for migration in MIGRATIONS[known:]:
+            migration(connection)
+        connection.execute(delete(VERSIONS))
+        connection.execute(insert(VERSIONS).values(version=len(MIGRATIONS)))
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows with all columns of a table in their order: several times as fast as SQLAlchemy's `insert`."""
+    mark = "%s" if connection.dialect.name == "postgresql" else "?"
+    columns = ", ".join(f'"{column.name}"' for column in table.columns)
+    marks = ", ".join([mark] * len(table.columns))
+    if rows:
+        connection.exec_driver_sql(f'INSERT INTO "{table.name}" ({columns}) VALUES ({marks})', list(rows))  # noqa: S608
+
+
+def back_up(database: Database, file: Path) -> int:
+    """Write one state of the whole database to a new SQLite file; return the number of rows."""
+    from dragoman.files import atomic_write  # noqa: PLC0415
+
+    with atomic_write(file) as draft:
+        draft.touch(mode=_PRIVATE)
+        with contextlib.closing(Database.open(f"sqlite:///{draft}")) as copy:
+            rows = _copy(database, copy)
+        with contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")  # one file, which can be read where nothing is written
+    return rows
+
+
+def restore(database: Database, file: Path, *, force: bool = False) -> int:
+    """Replace the content of a database by that of a backup, in one transaction; return the number of rows."""
+    if not file.is_file():
+        raise ConfigError(f"{file} does not exist; name a file of dragoman database backup")
+    with file.open("rb") as stream:
+        if not stream.read(16).startswith(b"SQLite format 3"):
+            raise ConfigError(f"{file} is no backup; name a file of dragoman database backup")
+    with tempfile.TemporaryDirectory() as folder:  # opening changes an old version
+        copy = Path(shutil.copyfile(file, Path(folder) / "backup.db"))
+        with contextlib.closing(Database.open(f"sqlite:///{copy}")) as source:
+            return _copy(source, database, force=force)
+
+
+def _copy(source: Database, target: Database, *, force: bool = False) -> int:
+    from sqlalchemy import delete, func, insert, select  # noqa: PLC0415 -- an extra
+
+    from dragoman.storage.tables import METADATA  # noqa: PLC0415 -- an extra
+
+    rows = 0
+    with source.read() as reading, target.write() as writing:
+        for table in reversed(METADATA.sorted_tables):
+            if not force and writing.execute(select(table).limit(1)).first() is not None:
+                raise ConfigError("the database has content, which would be lost; replace it with --force")
+            writing.execute(delete(table))
+        for table in METADATA.sorted_tables:
+            result = reading.execution_options(yield_per=_COPIED_ROWS).execute(select(table))
+            for some in result.mappings().partitions():
+                writing.execute(insert(table), [dict(row) for row in some])
+                rows += len(some)
+            key = table.autoincrement_column
+            if target.is_postgresql and key is not None:  # rows came with their numbers
+                last = func.coalesce(select(func.max(key)).scalar_subquery(), 0) + 1
+                sequence = func.pg_get_serial_sequence(table.name, key.name)
+                writing.execute(select(func.setval(sequence, last, False)))
+    return rows
