@@ -4,10 +4,12 @@ import atexit
 import signal
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping
+from ctypes import c_bool
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from multiprocessing import context as contexts
 from multiprocessing import get_all_start_methods
+from multiprocessing.sharedctypes import RawValue
 from typing import Any, Self
 from weakref import WeakSet
 
@@ -288,6 +290,25 @@ class _WorkerContext(StartedProcesses, _Base):  # type: ignore[misc] # a method 
         queue = super().Queue(maxsize)
         queue.cancel_join_thread()
         return queue
+
+    def Event(self) -> "_Flag":  # type: ignore[override] # noqa: N802 -- named by multiprocessing
+        """Create a flag without a lock: a worker killed while it held an event's lock would block torch forever."""
+        return _Flag()
+
+
+class _Flag:
+    """A shared value that is set once; a worker receives it when it is started."""
+
+    def __init__(self) -> None:
+        self._value = RawValue(c_bool, False)
+
+    def set(self) -> None:
+        """Set the flag in all processes."""
+        self._value.value = True
+
+    def is_set(self) -> bool:
+        """Return whether it was set."""
+        return bool(self._value.value)
 
 
 _contexts: WeakSet[_WorkerContext] = WeakSet()

@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from dragoman.config.corpus import AugmentConfig
 from dragoman.data.augmentation import Augmentation
 from dragoman.data.batch_plan import BatchPlan, CorpusRows, PlannedBatch, StreamPosition
 from dragoman.data.directed_shards import DirectedShards, DirectionView
-from dragoman.data.loader import BatchLoader, PairLinks, SubwordSampling
+from dragoman.data.loader import BatchLoader, PairLinks, SubwordSampling, _WorkerContext
 from dragoman.data.shards import Shards, ShardWriter
 from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.errors import ConfigError, DataError
@@ -238,6 +240,17 @@ def links(tmp_path, shards: Shards) -> Shards:
     with ShardWriter(tmp_path / "links.arrow", (300, 300)) as writer:
         writer.append(Pairs(*sides))
     return Shards([tmp_path / "links.arrow"])
+
+
+def test_a_killed_worker_does_not_block_the_end():
+    ended = _WorkerContext().Event()
+    with suppress(AttributeError):  # a worker killed while it looked at an event leaves its lock taken
+        ended._cond.acquire()  # type: ignore[attr-defined]
+    setting = threading.Thread(target=ended.set, daemon=True)
+    setting.start()
+    setting.join(timeout=5)
+    assert not setting.is_alive()
+    assert ended.is_set()
 
 
 @pytest.mark.parametrize("aligns_input", [False, True])
