@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Table
 
 VARIABLE = "DRAGOMAN_DATABASE"
+IN_MEMORY = "memory"
 _BUSY_SECONDS = 30
 _LOCK = 0x6472676D  # of PostgreSQL, while tables are changed
 _COPIED_ROWS = 5000
@@ -41,9 +42,11 @@ class Database:
 
     @classmethod
     def open(cls, url: str | None = None) -> Self:
-        """Open a database by its URL, by default that of `default_url`; an empty one gets its tables."""
-        url = url or default_url()
-        engine = _engine(url)
+        """Open a database by its URL, by default that of `default_url`; an empty one gets its tables.
+
+        `IN_MEMORY` is a new one of this process.
+        """
+        engine = _engine(url or default_url())
         opened = cls(engine)
         with opened.write() as connection:
             _migrate(connection)
@@ -89,6 +92,10 @@ def _plain_errors() -> Iterator[None]:
 
 def _engine(url: str) -> Engine:
     sqlalchemy: Any = import_package("sqlalchemy", "memory", "a database")
+    options: dict[str, Any] = {"connect_args": {"timeout": _BUSY_SECONDS, "check_same_thread": False}}
+    if url == IN_MEMORY:  # one connection, which one thread uses at a time
+        options |= {"poolclass": sqlalchemy.QueuePool, "pool_size": 1, "max_overflow": 0}
+        return _sqlite("sqlite://", options)
     try:
         parsed = sqlalchemy.make_url(url)
     except sqlalchemy.exc.ArgumentError:
@@ -108,15 +115,22 @@ def _engine(url: str) -> Engine:
         path.touch(mode=_PRIVATE)
     except OSError as error:
         raise ConfigError(f"database must be a file that can be written, got {path}: {error.strerror}") from None
-    made: Engine = sqlalchemy.create_engine(parsed, connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False})
-    sqlalchemy.event.listen(made, "connect", _configure_sqlite)
-    sqlalchemy.event.listen(made, "begin", _begin_sqlite)
+    return _sqlite(parsed, options)
+
+
+def _sqlite(url: Any, options: dict[str, Any]) -> Engine:
+    from sqlalchemy import create_engine, event  # noqa: PLC0415 -- an extra
+
+    made = create_engine(url, **options)
+    event.listen(made, "connect", _configure_sqlite)
+    event.listen(made, "begin", _begin_sqlite)
     return made
 
 
 def _configure_sqlite(connection: Any, _: object) -> None:
     connection.isolation_level = None  # transactions begin in `_begin_sqlite`, not before the first change
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "cache_size = -65536"):
+    pragmas = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "cache_size = -65536")
+    for pragma in (*pragmas, "secure_delete = ON"):  # what is erased must not stay in free pages
         connection.execute(f"PRAGMA {pragma}")
 
 
@@ -132,7 +146,7 @@ def _create_tables(connection: Connection) -> None:
     METADATA.create_all(connection)
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_tables,)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_tables, _create_tables)  # each adds those that miss
 """Changes of the tables, in order; the version of a database is the number of those it has."""
 
 
@@ -194,15 +208,17 @@ def restore(database: Database, file: Path, *, force: bool = False) -> int:
 def _copy(source: Database, target: Database, *, force: bool = False) -> int:
     from sqlalchemy import delete, func, insert, select  # noqa: PLC0415 -- an extra
 
-    from dragoman.storage.tables import METADATA  # noqa: PLC0415 -- an extra
+    from dragoman.storage.tables import DOCUMENT_PARTS, DOCUMENTS, METADATA  # noqa: PLC0415 -- an extra
 
     rows = 0
+    # Documents must not live longer in a backup than in the database.
+    tables = [table for table in METADATA.sorted_tables if table not in (DOCUMENTS, DOCUMENT_PARTS)]
     with source.read() as reading, target.write() as writing:
-        for table in reversed(METADATA.sorted_tables):
+        for table in reversed(tables):
             if not force and writing.execute(select(table).limit(1)).first() is not None:
                 raise ConfigError("the database has content, which would be lost; replace it with --force")
             writing.execute(delete(table))
-        for table in METADATA.sorted_tables:
+        for table in tables:
             result = reading.execution_options(yield_per=_COPIED_ROWS).execute(select(table))
             for some in result.mappings().partitions():
                 writing.execute(insert(table), [dict(row) for row in some])

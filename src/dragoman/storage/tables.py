@@ -93,3 +93,78 @@ POSTINGS = Table(  # in which units of a batch a term occurs: storage.memory_ind
     PrimaryKeyConstraint("direction", "term", "first"),
     sqlite_with_rowid=False,
 )
+
+REVIEWS = Table(  # who approved or rejected a unit, and when
+    "memory_reviews",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("direction", Integer, ForeignKey("memory_directions.id", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("state", String(8), nullable=False),
+    Column("reviewer", Text, nullable=False),  # name of an API key; empty: the operator
+    Column("created", BigInteger, nullable=False),
+    Index("memory_reviews_of_unit", "direction", "number"),
+)
+
+GLOSSARIES = Table(
+    "glossaries",
+    METADATA,
+    Column("id", String(36), primary_key=True),
+    Column("owner", String(64), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created", String(40), nullable=False),  # ISO 8601, as the API returns it
+    Index("glossary_owners", "owner"),
+)
+
+TERMS = Table(  # of a glossary and language pair
+    "glossary_terms",
+    METADATA,
+    Column("glossary", String(36), ForeignKey("glossaries.id", ondelete="CASCADE"), nullable=False),
+    Column("source", String(35), nullable=False),
+    Column("target", String(35), nullable=False),
+    Column("place", Integer, nullable=False),  # order of the language pairs
+    Column("digest", String(64), nullable=False),  # of the terms
+    Column("characters", BigInteger, nullable=False),
+    Column("terms", Text, nullable=False),  # JSON
+    PrimaryKeyConstraint("glossary", "source", "target"),
+)
+
+TAKEN = Table(  # glossary files of earlier versions that were read; a deleted glossary must not come back
+    "taken_glossaries",
+    METADATA,
+    Column("id", String(36), primary_key=True),
+)
+
+USAGE = Table(
+    "usage",
+    METADATA,
+    Column("owner", String(64), nullable=False),
+    Column("month", String(7), nullable=False),
+    Column("characters", BigInteger, nullable=False),
+    PrimaryKeyConstraint("owner", "month"),
+)
+
+DOCUMENTS = Table(  # translations that wait for their download; not in backups
+    "documents",
+    METADATA,
+    Column("id", String(64), primary_key=True),  # hash of the secret that allows the download
+    Column("owner", String(64), nullable=False),
+    Column("client", String(64), nullable=False),  # salted hash of the key or the address
+    Column("name", Text, nullable=False),
+    Column("status", String(16), nullable=False),  # translating, done, error
+    Column("error", Text, nullable=False),
+    Column("characters", Integer, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("is_downloaded", Boolean, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("until", BigInteger, nullable=False),
+)
+
+DOCUMENT_PARTS = Table(
+    "document_parts",
+    METADATA,
+    Column("document", String(64), ForeignKey("documents.id", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("document", "number"),
+)
