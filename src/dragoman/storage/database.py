@@ -146,7 +146,16 @@ def _create_tables(connection: Connection) -> None:
     METADATA.create_all(connection)
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_tables, _create_tables)  # each adds those that miss
+def _index_hashes_alone(connection: Connection) -> None:
+    connection.exec_driver_sql("DROP INDEX memory_unit_hashes")
+    connection.exec_driver_sql("CREATE INDEX memory_unit_hashes ON memory_units (hash)")
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
+    _create_tables,
+    _create_tables,  # each adds those that miss
+    _index_hashes_alone,
+)
 """Changes of the tables, in order; the version of a database is the number of those it has."""
 
 

@@ -37,6 +37,8 @@ _STATE = list(UNITS.c.keys()).index("state")
 _CANDIDATES = 300  # that are compared word by word
 _MAX_NUMBER = (1 << 31) - 1
 _PARAMETERS = 5000  # of one statement
+_DIRECTION = UNITS.c.direction + 0
+"""Direction in searches by hash: without the sum, SQLite would read all units of the direction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ class MemoryStore:
         direction = self._direction(memory, canonical_language(source), canonical_language(target))
         ours, theirs = normalize_segment(unit.source), normalize_segment(unit.target)
         same = (
-            UNITS.c.direction == direction,
+            _DIRECTION.in_([direction]),
             UNITS.c.hash == mask(ours).hash,
             UNITS.c.source == ours,
             UNITS.c.target == theirs,
@@ -349,7 +351,7 @@ def _add_new(connection: Connection, direction: int, rows: Sequence[tuple[Any, .
     hashes = sorted({row[0] for row in rows}) if first else []
     for start in range(0, len(hashes), _PARAMETERS):
         some = UNITS.c.hash.in_(hashes[start : start + _PARAMETERS])
-        query = select(*(UNITS.c[name] for name in _IDENTITY)).where(UNITS.c.direction == direction, some)
+        query = select(*(UNITS.c[name] for name in _IDENTITY)).where(_DIRECTION.in_([direction]), some)
         known.update(map(tuple, connection.execute(query)))
     new: list[tuple[Any, ...]] = []
     terms: list[list[int]] = []
@@ -380,7 +382,7 @@ def _by_hash(connection: Connection, directions: Collection[int], hashes: set[in
     ordered = sorted(hashes)
     for start in range(0, len(ordered), _PARAMETERS):
         query = select(UNITS).where(
-            UNITS.c.direction.in_(directions),
+            _DIRECTION.in_(directions),
             UNITS.c.hash.in_(ordered[start : start + _PARAMETERS]),
             UNITS.c.state == "approved",
         )

@@ -73,7 +73,7 @@ UNITS = Table(
     Column("state", String(8), nullable=False),  # approved, pending, rejected
     Column("origin", Text, nullable=False),  # name of the file, or suggestion
     PrimaryKeyConstraint("direction", "number"),
-    Index("memory_unit_hashes", "direction", "hash"),
+    Index("memory_unit_hashes", "hash"),
     Index(
         "memory_units_to_review",
         *("direction", "state", "number"),

@@ -1,9 +1,12 @@
 """Memories on SQLite and PostgreSQL: matches, walls between owners, backup."""
 
+import contextlib
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from dragoman.errors import ConfigError, DataError
 from dragoman.storage.database import Database, back_up, restore
@@ -117,6 +120,26 @@ def test_a_removed_memory_leaves_nothing(store: MemoryStore) -> None:
     with store.database.read() as connection:
         for table in ("memories", "memory_directions", "memory_units", "memory_postings"):
             assert connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar() == 0
+
+
+def test_units_are_read_by_hash_or_number(tmp_path: Path) -> None:
+    """A plan with the language pair alone reads the whole memory."""
+    plans: list[str] = []
+
+    def explain(connection: Any, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        if "memory_units" in statement and statement.startswith(("SELECT", "UPDATE")):
+            cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            plans.extend(row[-1] for row in cursor.fetchall() if "memory_units" in row[-1])
+
+    with contextlib.closing(Database.open(f"sqlite:///{tmp_path / 'data.db'}")) as database:
+        store = MemoryStore(database)
+        _fill(store)
+        event.listen(database.engine, "before_cursor_execute", explain)
+        assert _look_up(store, "A man reads a book in the garden.")
+        _fill(store)
+        store.correct(store.get("", "main"), "en", "de", Unit("Two men", "Zwei Männer"))
+    assert len(plans) >= 4
+    assert [plan for plan in plans if "hash=?" not in plan and "number=?" not in plan] == []
 
 
 def test_regions_and_scripts(store: MemoryStore) -> None:
