@@ -50,9 +50,9 @@ _FIXES = {
     "subtitles": "--as srt, vtt or ass translates its cues",
     "code": "write its texts to another file, one per line",
     "a log": "write its texts to another file, one per line",
-    "LaTeX": "convert it to .html or .md",
+    "LaTeX": "--as tex translates its prose",
     "a manual page": "convert it to .html or .md",
-    "reStructuredText": "convert it to .html or .md",
+    "reStructuredText": "--as rst translates its prose",
 }
 
 _DELIMITERS = {".tsv": "\t", ".tab": "\t", ".csv": ",;\t"}

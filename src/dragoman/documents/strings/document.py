@@ -15,14 +15,13 @@ from dragoman.documents.strings.plurals import (
     cldr_forms,
     find_count,
     gettext_forms,
-    restore_count,
     swap_count,
     with_count,
 )
 from dragoman.documents.strings.scan import BETWEEN_FORMS, ScanInput, StringFormat, StringUnit
 from dragoman.documents.text.text_file import TextEdits, decode_file
 from dragoman.errors import DataError
-from dragoman.markup.placeholders.icu_message import has_icu_choice, parse_icu, with_plural_forms
+from dragoman.markup.placeholders.icu_message import has_icu_choice, parse_icu, restore_count, with_plural_forms
 from dragoman.markup.protected_spans import count_placeholders, find_placeholders
 from dragoman.markup.tagged_text import TaggedText
 
@@ -30,6 +29,7 @@ _BREAK = re.compile(r"((?<![ \t])(?:[ \t]*+\r?\n)++[ \t]*+|\t+| {2,})")
 _INTERVAL = re.compile(r"\s*(?:\{[\d,\s-]*\}|[\[\]][^\[\]|]{1,40}[\[\]]|\w+:(?=\s))?\s*")
 """What may precede the text of a choice: ``{0} none|[1,Inf[ some``."""
 
+_BOTH_FORMS = re.compile(r"(?<=[a-z])\((e?s)\)")  # %n file(s)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HELD = re.compile(r"<xliff:g\b[^<>]*>[^<>]*</xliff:g>")
 """What a programmer marked as not to translate, with its tags."""
@@ -262,7 +262,8 @@ class StringsDocument:
         numbers = named[1].numbers.values() if named else (None,)
         pieces: list[str | Piece] = []
         for place, number in enumerate(numbers):
-            pieces += [*([BETWEEN_FORMS] if place else []), *text_pieces(text, number)]
+            shown = text if number is None else _BOTH_FORMS.sub("" if number == 1 else r"\1", text)
+            pieces += [*([BETWEEN_FORMS] if place else []), *text_pieces(shown, number)]
         return pieces
 
     def _icu(self, text: str) -> str:
@@ -272,7 +273,8 @@ class StringsDocument:
         )
         if cardinal is None or ordinal is None:
             return text
-        changed = with_plural_forms(text, tuple(cardinal.numbers), tuple(ordinal.numbers))
+        with_one = None if cardinal.is_one_unique else with_count
+        changed = with_plural_forms(text, tuple(cardinal.numbers), tuple(ordinal.numbers), with_one)
         return changed if parse_icu(changed) is not None else text
 
     def _choices(self, text: str, separator: re.Pattern[str]) -> list[str | Piece]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from dragoman.documents.limits import DocumentLimits
+from dragoman.documents.strings.plurals import is_locale
 from dragoman.documents.strings.scan import (
     MAX_DEPTH,
     PluralForm,
@@ -34,7 +36,7 @@ _RECORD = frozenset({
     "latitude", "city", "price",
 })  # fmt: skip
 """Names of which each record of data has one; texts of a program are in lists with others, such as questions."""
-_MIN_TEXTS = 5  # for each number or logical value
+_MIN_TEXTS = 5  # for each number or logical value, in a file that is not named by its language
 _CHROME = frozenset({"message", "description", "placeholders"})
 _NOTE = re.compile(r"[@$_/]|comment")
 """Start of names of notes and settings of the file."""
@@ -114,8 +116,12 @@ def _scan_texts(source: ScanInput) -> StringScan:
     technical = sum(bool(each.text and _LOOKS_TECHNICAL.fullmatch(each.text)) for each in found.units) - prose
     if not source.limits.is_target and (not prose or technical > 2 * prose):
         raise DataError(f"{source.name} has values that look like codes, not like texts of a program; {_FIX}")
-    if not source.limits.is_target and _MIN_TEXTS * len(others) > prose:
-        raise DataError(f"{source.name} must have texts only, got {others[0]}, as settings have; {_FIX}")
+    is_named = is_locale(PurePath(source.name).stem.rpartition(".")[2])
+    if not source.limits.is_target and (1 if is_named else _MIN_TEXTS) * len(others) > prose:
+        raise DataError(
+            f"{source.name} must have texts only, got {others[0]}, as settings have; name it by its language "
+            f"(en.json), or {_FIX}"
+        )
     return found
 
 

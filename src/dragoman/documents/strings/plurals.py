@@ -23,6 +23,9 @@ _COUNT = re.compile(
 )
 """Placeholders of the number that a plural depends on."""
 _ONE = re.compile(r"(?<![\w.,:/-])(?:1|[Oo]ne)(?![\w:/-]|[.,]\d)")
+_ARTICLE = re.compile(r"\AAn?(?= \w)")
+_WORD = re.compile(r"(?<![\w{%$:<&])[^\W\d_]{2,}(?![\w}%>;])")
+_SINGULAR = {"are": "is", "were": "was", "have": "has"}
 
 
 @dataclass(frozen=True)
@@ -100,24 +103,29 @@ def swap_count(text: str, number: int | None) -> tuple[str, tuple[str, str] | No
     return f"{text[: count[0]]}{number}{text[count[1] :]}", (str(number), text[slice(*count)])
 
 
-def with_count(one: str, other: str) -> str:
-    """Return a text for 1 with the placeholder of a count, which `other` has, in place of "1" or "one".
+def with_count(one: str, other: str, sign: str = "") -> str:
+    """Return a text for 1 with the placeholder of a count, which `other` has, in place of "1", "one" or "a".
 
-    Without either it is the other text, which is right for all numbers.
+    Without these it is the other text, with the words that `one` has in the singular. `sign` is the placeholder if it
+    is not one of those that are known.
     """
-    count = find_count(other)
+    place = other.find(sign)
+    count = find_count(other) if not sign else (place, place + len(sign)) if place >= 0 else None
     if count is None:
         return one
-    placed, changes = _ONE.subn(lambda _: other[slice(*count)], one)
-    return placed if changes == 1 else other
+    for pattern in (_ONE, _ARTICLE):
+        placed, changes = pattern.subn(lambda _: other[slice(*count)], one)
+        if changes == 1:
+            return placed
+    singular = [word.lower() for word in _WORD.findall(one) if word not in _WORD.findall(other)]
 
+    def replaced(found: re.Match[str]) -> str:
+        word = found[0]
+        stem = word[: max(3, len(word) // 2)].lower()
+        likely = [each for each in singular if each.startswith(stem) or _SINGULAR.get(word) == each]
+        return likely[0] if len(likely) == 1 else word
 
-def restore_count(text: str, number: str, count: str) -> str | None:
-    """Return a translation with the placeholder in place of its number; None if the number is not once in it."""
-    if not number:
-        return text
-    found = [*re.finditer(rf"(?<!\d){number}(?!\d)", text)]
-    return text[: found[0].start()] + count + text[found[0].end() :] if len(found) == 1 else None
+    return _WORD.sub(replaced, other[: count[0]]) + other[slice(*count)] + _WORD.sub(replaced, other[count[1] :])
 
 
 def is_locale(code: str) -> bool:

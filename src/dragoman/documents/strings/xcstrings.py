@@ -16,9 +16,10 @@ from dragoman.documents.document import Document, changed_segments
 from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.strings.document import Piece, is_broken, text_pieces
 from dragoman.documents.strings.json_strings import parse_json
-from dragoman.documents.strings.plurals import cldr_forms, restore_count
+from dragoman.documents.strings.plurals import cldr_forms
 from dragoman.documents.text.text_file import decode_file
 from dragoman.errors import DataError
+from dragoman.markup.placeholders.icu_message import restore_count
 from dragoman.markup.tagged_text import TaggedText
 
 _EMPTY = re.compile(r"^( *)(.*)\{\}(,?)$", re.MULTILINE)

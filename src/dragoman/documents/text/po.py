@@ -20,13 +20,13 @@ from dragoman.documents.strings.plurals import (
     find_count,
     gettext_forms,
     parse_plural_rule,
-    restore_count,
     swap_count,
 )
 from dragoman.documents.text.simple_tags import parse_tags, render_tags
 from dragoman.documents.text.text_file import LINE, TextEdits, TextFile, decode_file
 from dragoman.documents.translation_marks import EarlierTranslation, UnreviewedCount, find_mark
 from dragoman.errors import DataError
+from dragoman.markup.placeholders.icu_message import restore_count
 from dragoman.markup.tagged_text import TaggedText
 from dragoman.text.characters import has_letters
 

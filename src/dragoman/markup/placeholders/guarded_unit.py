@@ -6,10 +6,10 @@ Tags in plain strings become tags of a `TaggedText`; ICU messages are translated
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from dragoman.markup.placeholders.icu_message import has_icu_choice, parse_icu
+from dragoman.markup.placeholders.icu_message import Plural, has_icu_choice, parse_icu, restore_count
 from dragoman.markup.placeholders.kinds import Mnemonic, find_mnemonic
 from dragoman.markup.protected_spans import (
     find_damage,
@@ -31,9 +31,16 @@ class _Part:
     tagged: TaggedText
     tags: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
+    number: str = ""
+    """What stands for the placeholder `count` of a plural."""
+    count: str = ""
 
     def write(self, translated: TaggedText) -> str:
-        """Return a translation with the tags."""
+        """Return a translation with the tags, and with the placeholder of a plural."""
+        text = self._tagged(translated)
+        return restore_count(text, self.number, self.count) or text
+
+    def _tagged(self, translated: TaggedText) -> str:
         if not self.tags:
             return translated.text
         texts = []
@@ -82,6 +89,12 @@ class GuardedUnit:
             found = parse_icu(text)
             if found is None or found.fragments != tuple(map("".join, self._syntax())):
                 return "the syntax of an ICU message"
+            numbered = [each for each in self._pieces if isinstance(each, _Part)]
+            if any(
+                restore_count(new.text, part.number, part.count) is None
+                for part, new in zip(numbered, translated, strict=True)
+            ):
+                return "the number of a plural"
             return next(filter(None, map(_damage, self.parts, (each.text for each in translated))), None)
         source = self.source.text
         if self._mnemonic is not None:
@@ -117,14 +130,28 @@ def guard_unit(source: TaggedText) -> GuardedUnit:
         if message is None:
             return GuardedUnit(source, (source,), "an ICU message that cannot be taken apart")
         pieces: list[str | _Part] = [message.fragments[0]]
-        for each, in_plural, fragment in zip(message.texts, message.in_plural, message.fragments[1:], strict=True):
-            pieces += [_part(each, list(match_placeholders(each)), numbers=in_plural), fragment]
+        for each, plural, fragment in zip(message.texts, message.plurals, message.fragments[1:], strict=True):
+            pieces += [_branch(each, plural), fragment]
         return _unit(source, pieces, is_icu=True)
     found = find_mnemonic(text)
     bare, mnemonic = (text, None) if found is None else found
     matches = list(match_placeholders(bare))
     is_apart = mnemonic is not None or any(kind == "tag" or bare[a:b] in _BREAKS for kind, a, b in matches)
     return _unit(source, list(_split(bare, matches)), mnemonic) if is_apart else GuardedUnit(source, (source,))
+
+
+def _branch(text: str, plural: Plural | None) -> _Part:
+    """Return a text of an ICU message; in a plural a number that takes its form stands for the count."""
+    if plural is None:
+        return _part(text, list(match_placeholders(text)))
+    shown, number, count = plural.swap(text)
+    matches = list(match_placeholders(shown))
+    start = shown.index(number)
+    end = start + len(number)
+    if not number or any(first < end and start < last for _, first, last in matches):
+        return _part(text, list(match_placeholders(text)), numbers=True)
+    matches.append(("number", start, end))
+    return replace(_part(shown, sorted(matches, key=lambda each: each[1])), number=number, count=count)
 
 
 def _unit(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dragoman.text.characters import has_letters
 
@@ -13,6 +14,8 @@ _BRANCH = re.compile(r"\s*(?:=\d{1,9}|[^\s{}=,#']{1,60})\s*\{")
 _END = re.compile(r"\s*\}")
 _QUOTED = re.compile(r"''|'[{}#|][^']{0,400}'")
 _MAX_DEPTH, _MAX_TEXTS = 6, 24
+_NUMBERS = {"zero": "0", "one": "1", "two": "2", "few": "3", "many": "11", "other": "5"}
+"""A number that takes each form in most languages."""
 
 
 @dataclass(frozen=True)
@@ -26,17 +29,43 @@ class _Choice:
 _Nodes = list["str | _Choice"]
 
 
+class Plural(NamedTuple):
+    """A branch of a plural: the name of its number, and the form."""
+
+    name: str
+    form: str
+
+    def swap(self, text: str) -> tuple[str, str, str]:
+        """Return a text with a number of the form in place of its only count, the number and the count.
+
+        Both are empty if nothing is replaced.
+        """
+        found = list(re.finditer(rf"#|\{{\s*{re.escape(self.name)}\s*(?:,\s*number\s*)?\}}", text))
+        number = _NUMBERS.get(self.form, "")
+        if len(found) != 1 or not number or number in text[: found[0].start()] + text[found[0].end() :]:
+            return text, "", ""
+        return text[: found[0].start()] + number + text[found[0].end() :], number, found[0][0]
+
+
+def restore_count(text: str, number: str, count: str) -> str | None:
+    """Return a translation with the placeholder in place of its number; None if the number is not once in it."""
+    if not number:
+        return text
+    found = [*re.finditer(rf"(?<!\d){number}(?!\d)", text)]
+    return text[: found[0].start()] + count + text[found[0].end() :] if len(found) == 1 else None
+
+
 @dataclass(frozen=True)
 class IcuMessage:
     """A message taken apart: `texts` are whole sentences, one per combination of branches.
 
     Text around a choice is moved into its branches: ``You have {n, plural, one {# file} other {# files}}.`` has the
     texts ``You have # file.`` and ``You have # files.`` `fragments` are the syntax around them, one more than the
-    texts; `in_plural` tells whether ``#`` is a number.
+    texts; `plurals` has the argument and the form of the innermost plural around each text.
     """
 
     texts: tuple[str, ...]
-    in_plural: tuple[bool, ...]
+    plurals: tuple[Plural | None, ...]
     fragments: tuple[str, ...]
 
     def build(self, texts: list[str]) -> str:
@@ -57,9 +86,9 @@ def parse_icu(text: str) -> IcuMessage | None:
     nodes, end = _parse(text, 0, 0)
     if nodes is None or end != len(text):
         return None
-    pieces: list[str | tuple[str, bool]] = []
+    pieces: list[str | tuple[str, Plural | None]] = []
     try:
-        pieces = list(_pieces(nodes, is_plural=False))
+        pieces = list(_pieces(nodes, None))
     except ValueError:
         return None
     texts = [each for each in pieces if isinstance(each, tuple)]
@@ -71,29 +100,49 @@ def parse_icu(text: str) -> IcuMessage | None:
             fragments.append("")
         else:
             fragments[-1] += each
-    return IcuMessage(tuple(text for text, _ in texts), tuple(flag for _, flag in texts), tuple(fragments))
+    return IcuMessage(tuple(text for text, _ in texts), tuple(plural for _, plural in texts), tuple(fragments))
 
 
-def with_plural_forms(text: str, cardinal: tuple[str, ...], ordinal: tuple[str, ...]) -> str:
+def with_plural_forms(
+    text: str,
+    cardinal: tuple[str, ...],
+    ordinal: tuple[str, ...],
+    with_count: Callable[[str, str, str], str] | None = None,
+) -> str:
     """Return a message whose plurals have the categories of another language, new ones as copies of ``other``.
 
-    Branches for numbers (``=0``) stay. A message that cannot be taken apart is returned unchanged.
+    Branches for numbers (``=0``) stay. `with_count` makes a text for ``one`` that has the count, given one without it,
+    the text of ``other`` and the count. A message that cannot be taken apart is returned unchanged.
     """
     nodes, end = _parse(text, 0, 0)
-    return text if nodes is None or end != len(text) else _with_forms(nodes, cardinal, ordinal)
+    return text if nodes is None or end != len(text) else _with_forms(nodes, cardinal, ordinal, with_count)
 
 
-def _with_forms(nodes: _Nodes, cardinal: tuple[str, ...], ordinal: tuple[str, ...]) -> str:
+def _with_forms(
+    nodes: _Nodes,
+    cardinal: tuple[str, ...],
+    ordinal: tuple[str, ...],
+    with_count: Callable[[str, str, str], str] | None,
+) -> str:
     parts: list[str] = []
     for node in nodes:
         if isinstance(node, str):
             parts.append(node)
             continue
-        branches = [(head, head[:-1].strip(), _with_forms(inner, cardinal, ordinal)) for head, inner in node.branches]
+        branches = [
+            (head, head[:-1].strip(), _with_forms(inner, cardinal, ordinal, with_count))
+            for head, inner in node.branches
+        ]
         names = {name: (head, inner) for head, name, inner in branches}
         wanted = ordinal if "selectordinal" in node.head else cardinal
         if node.is_plural and "other" in names:
             head, inner = names["other"]
+            if with_count is not None and wanted is cardinal:
+                count = "#" if "#" in inner else f"{{{node.head[1:].partition(',')[0].strip()}}}"
+                branches = [
+                    (each, name, one if name != "one" or "{" in one or "#" in one else with_count(one, inner, count))
+                    for each, name, one in branches
+                ]
             new = [(head.replace("other", name), name, inner) for name in wanted if name not in names]
             kept = [each for each in branches if each[1][0] == "=" or each[1] in wanted]
             place = next(at for at, each in enumerate(kept) if each[1] == "other")
@@ -142,15 +191,15 @@ def _parse_choice(text: str, choice: re.Match[str], depth: int) -> tuple[_Choice
     return _Choice(choice[0], choice[1] != "select", tuple(branches), end[0]), end.end()
 
 
-def _pieces(nodes: _Nodes, *, is_plural: bool, count: int = 1) -> Iterator[str | tuple[str, bool]]:
-    """Yield syntax, and texts with whether they are in a plural; raise `ValueError` if they cannot be separated."""
+def _pieces(nodes: _Nodes, plural: Plural | None, count: int = 1) -> Iterator[str | tuple[str, Plural | None]]:
+    """Yield syntax, and texts with the plural that they are in; raise `ValueError` if they cannot be separated."""
     place = next((place for place, node in enumerate(nodes) if isinstance(node, _Choice)), None)
     if place is None:
         text = "".join(str(node) for node in nodes)
         bare = text.strip()
         lead = text[: len(text) - len(text.lstrip())]
         yield lead
-        yield bare, is_plural
+        yield bare, plural
         yield text[len(lead) + len(bare) :]
         return
     choice, before, after = nodes[place], nodes[:place], nodes[place + 1 :]
@@ -161,13 +210,14 @@ def _pieces(nodes: _Nodes, *, is_plural: bool, count: int = 1) -> Iterator[str |
     has_words = len(around) < len(before) + len(after) or any(map(has_letters, around))
     if has_words and choice.is_plural and any("#" in each for each in around):
         raise ValueError("# would become another number")
-    inner = is_plural or choice.is_plural
+    name = choice.head[1:].partition(",")[0].strip()
     if not has_words:
         yield "".join(str(each) for each in before)
     yield choice.head
     for head, branch in choice.branches:
         yield head
-        yield from _pieces([*before, *branch, *after] if has_words else branch, is_plural=inner, count=count)
+        inner = Plural(name, head[:-1].strip()) if choice.is_plural else plural
+        yield from _pieces([*before, *branch, *after] if has_words else branch, inner, count)
         yield "}"
     yield choice.tail
     if not has_words:

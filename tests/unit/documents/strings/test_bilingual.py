@@ -105,7 +105,8 @@ def in_upper_case(name: str, text: str, language: str, *, again: bool = False) -
 def test_messages_of_qt_without_a_translation_get_one():
     written = in_upper_case("a.ts", TS, "pl")
     expected = TS.replace('"unfinished"></tr', '"unfinished">SAVE &amp;AS %1</tr')
-    forms = "\n            ".join(["<numerusform>%n FILE(S)</numerusform>"] * 3)
+    texts = ("%n FILE", "%n FILES", "%n FILES")  # of the source "%n file(s)"
+    forms = "\n            ".join(f"<numerusform>{each}</numerusform>" for each in texts)
     expected = expected.replace("<numerusform></numerusform>", forms)
     expected = expected.replace(
         '<translation type="unfinished"/>', '<translation type="unfinished">SHORT</translation>'

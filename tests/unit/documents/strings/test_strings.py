@@ -345,16 +345,51 @@ def test_a_form_without_a_number_is_not_used_for_others():
     }
 
 
-def test_a_form_without_any_number_is_made_from_that_of_others():
-    document = read_document("a.json", b'{"x_one": "A last item", "x_other": "{{count}} items"}')
-    select_target(document, "pt")
-    assert document.segments[0].text == "1 items"
+@pytest.mark.parametrize(
+    ("one", "other", "made"),
+    [
+        ("The last item", "{{count}} items", "1 item"),
+        ("An item", "{{count}} items", "1 item"),
+        ("File deleted", "{{count}} files deleted", "1 file deleted"),
+        ("The entry is new", "{{count}} entries are new", "1 entry is new"),
+        ("A new message came", "You have {{count}} messages", "1 new message came"),
+        ("Nobody", "{{count}} people", "1 people"),
+    ],
+)
+def test_a_form_without_a_number_gets_one_in_the_singular(one: str, other: str, made: str):
+    document = read_document("a.json", json.dumps({"x_one": one, "x_other": other}).encode())
+    select_target(document, "pt")  # 0 has this form as well
+    assert document.segments[0].text == made
+
+
+@pytest.mark.parametrize("language", ["de", "fr", "pt", "cs", "pl", "ar", "zh"])
+def test_each_form_is_translated_with_a_number_of_cldr_that_takes_it(language: str):
+    rule = Locale.parse(language).plural_form
+    document = read_document("a.json", b'{"x_one": "{{count}} item", "x_other": "{{count}} items"}')
+    select_target(document, language)
+    assert isinstance(document, StringsDocument)
+    names = [key.partition("[")[2][:-1] for key in document.keys]
+    numbers = [int(each.text.split()[0]) for each in document.segments]
+    assert {*names} == {*map(rule, range(1000)), *rule.tags, "other"}
+    taken = {*map(rule, range(1000))}
+    assert [rule(number) for name, number in zip(names, numbers, strict=True) if name in taken] == [
+        name for name in names if name in taken
+    ]
+
+
+def test_a_plural_of_icu_has_a_count_where_other_numbers_take_its_form():
+    document = read_document("a.arb", b'{"@@locale": "en", "a": "{n, plural, one{One file} other{{n} files}}"}')
+    for language, text in {"ru": "one{{n} file}", "de": "one{One file}"}.items():
+        select_target(document, language)
+        assert text in document.segments[0].text
 
 
 def test_one_number_or_logical_value_among_texts_stays():
     texts = {f"text{number}": f"The text {number}" for number in range(9)}
     source = json.dumps(texts | {"nested": {"rtl": False}})
     assert json.loads(in_upper_case("en.json", source, "de"))["nested"] == {"rtl": False}
+    source = '{"text": "A text", "other": "Another one", "max": 5, "on": true}'
+    assert '"max": 5, "on": true' in in_upper_case("app.en.json", source, "de")
     with pytest.raises(DataError, match="must have texts only, got false for nested"):
         read_document("a.json", json.dumps({"text": "A text", "nested": {"rtl": False}}).encode())
 

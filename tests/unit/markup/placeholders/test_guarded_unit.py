@@ -104,6 +104,20 @@ def test_an_icu_message_that_cannot_be_taken_apart_is_left_and_marked(text: str)
     assert (marked.text, marked.damage) == (text, "an ICU message that cannot be taken apart")
 
 
+def test_the_count_of_a_plural_is_translated_as_a_number():
+    unit = guard_text("{n, plural, =0 {no files} one {# file} few {{n} files, # new} other {{n} of 12 files}}")
+    assert unit is not None
+    assert [each.text for each in unit.parts] == ["no files", "1 file", "{n} files, # new", "5 of 12 files"]
+    texts = ("nada", "1 ficheiro", "{n} ficheiros, # novos", "de 12 ficheiros 5")
+    done = [TaggedText(each) for each in texts]
+    assert unit.damage(done) is None
+    assert unit.build(done).text == (
+        "{n, plural, =0 {nada} one {# ficheiro} few {{n} ficheiros, # novos} other {de 12 ficheiros {n}}}"
+    )
+    for lost in ("um ficheiro", "1 ficheiro 1"):
+        assert unit.damage([done[0], TaggedText(lost), *done[2:]]) is not None
+
+
 def test_breaks_and_tags_stay_in_place():
     unit = guard_text("One <b>two {x}</b>.\\n three<br>four")
     assert unit is not None
