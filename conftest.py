@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # torch reads it once, at import
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("CLAIMS_NICENESS", "0")
 
 if os.environ.get("DRAGOMAN_BEARTYPE"):  # `just typed`: check annotations at every call
     from beartype.claw import beartype_packages

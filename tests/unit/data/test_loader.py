@@ -244,7 +244,7 @@ def links(tmp_path, shards: Shards) -> Shards:
 
 def test_a_killed_worker_does_not_block_the_end():
     ended = _WorkerContext().Event()
-    with suppress(AttributeError):  # a worker killed while it looked at an event leaves its lock taken
+    with suppress(AttributeError):  # a worker killed while it read an event leaves its lock taken
         ended._cond.acquire()  # type: ignore[attr-defined]
     setting = threading.Thread(target=ended.set, daemon=True)
     setting.start()
