@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from dragoman.evaluation.metrics.metadata import format_difference
+from dragoman.evaluation.metrics.metadata import format_difference, format_metric_value, format_p_value
 from dragoman.evaluation.results import Evaluation, SystemResult, column_title, format_score, legend, signatures
 from dragoman.evaluation.robustness import SHARES_NOTE
 from dragoman.reporting.number_format import format_count, metric_title
@@ -24,6 +24,8 @@ def evaluation_markdown(evaluation: Evaluation) -> str:
     """Return tables and notes; parts that were not evaluated are omitted."""
     parts = [
         _scores(evaluation),
+        _tests(evaluation),
+        _members(evaluation),
         _by_length(evaluation),
         _perturbations(evaluation),
         _flags(evaluation),
@@ -46,6 +48,40 @@ def _scores(evaluation: Evaluation) -> str:
     warnings = [f"**Warning: {escape_markdown(note)}**\n" for note in evaluation.notes]
     notes = " ".join(legend(evaluation, escape_markdown))
     return "\n".join([table, *warnings, *([f"{notes}\n"] if notes else [])])
+
+
+def _tests(evaluation: Evaluation) -> str:
+    """Every paired test, and Welch's tests over members."""
+    rows = []
+    for system in evaluation.systems:
+        for member in system.members:
+            cells = {
+                test.metric: f"{format_difference(test.metric, test.difference)} {format_p_value(test.p_value, '')}"
+                for test in member.tests
+            }
+            rows.append((member.name, cells))
+        welch = {test.metric: format_p_value(test.p_value, "") for test in system.tests if test.test == "welch"}
+        rows.append((f"{system.name}, Welch", welch))
+    metrics = list(dict.fromkeys(metric for _, cells in rows for metric in cells))
+    found = [[escape_markdown(name), *(cells.get(each, "–") for each in metrics)] for name, cells in rows if cells]
+    header = [f"difference from {escape_markdown(str(evaluation.baseline))}, p", *map(column_title, metrics)]
+    return markdown_table(header, found) if found else ""
+
+
+def _members(evaluation: Evaluation) -> str:
+    """Scores of the members of systems that have several, and their standard deviations."""
+    rows = []
+    for system in (each for each in evaluation.systems if len(each.members) > 1):
+        for member in system.members:
+            seed = "" if member.seed is None else f", seed {member.seed}"
+            rows.append((f"{member.name}{seed}", {score.metric: score.value for score in member.scores}))
+        rows.append((f"{system.name}, sd", system.deviations))
+    metrics = evaluation.metrics
+    found = [
+        [escape_markdown(name), *(format_metric_value(each, found[each]) if each in found else "–" for each in metrics)]
+        for name, found in rows
+    ]
+    return markdown_table(["members", *map(column_title, metrics)], found) if found else ""
 
 
 def _by_length(evaluation: Evaluation) -> str:
@@ -82,7 +118,8 @@ def _perturbations(evaluation: Evaluation) -> str:
             )
     if not rows:
         return ""
-    return f"{markdown_table(['system', 'perturbation', 'texts', 'change'], rows)}\n{SHARES_NOTE}\n"
+    table = markdown_table(["system", "perturbation", "texts", "change"], rows, left=(0, 1, 3))
+    return f"{table}\n{SHARES_NOTE}\n"
 
 
 def _flags(evaluation: Evaluation) -> str:
@@ -114,12 +151,11 @@ def _throughput(evaluation: Evaluation) -> str:
             f"{found.cpu_seconds:,.1f}",
             f"{found.peak_bytes / 2**20:,.0f}",
             "–" if member.parameters is None else f"{member.parameters:,}",
-            found.engine,
         ]
         for member in evaluation.members
         if (found := member.throughput)
     ]
-    header = ["system", "sentences/s", "words/s", "CPU s", "peak MiB", "parameters", "engine"]
+    header = ["system", "sentences/s", "words/s", "CPU s", "peak MiB", "parameters"]
     return markdown_table(header, rows) if rows else ""
 
 
@@ -131,7 +167,12 @@ def _notes(evaluation: Evaluation) -> str:
     arrow = f"{source} → {target}, " if source and target else ""
     digests = f"SHA-256 {test_set.source_digest[:12]} and {test_set.reference_digest[:12]}"
     lines.append(f"- Test set: {name}{format_count(test_set.sentences, 'sentence')}, {arrow}{digests}")
-    if any(member.throughput for member in evaluation.members):
+    engines: dict[str, list[str]] = {}
+    for member in evaluation.members:
+        if member.throughput:
+            engines.setdefault(member.throughput.engine, []).append(escape_markdown(member.name))
+    lines += [f"- Engine of {', '.join(names)}: {engine}" for engine, names in engines.items()]
+    if engines:
         lines.append(f"- Search: {', '.join(_search(evaluation))}")
     versions = ", ".join(f"{name} {version}" for name, version in evaluation.versions.items())
     return "\n".join([*lines, f"- Versions: {versions}", f"- Machine: {escape_markdown(evaluation.machine)}", ""])

@@ -129,7 +129,7 @@ def _evaluate_matrix(
 ) -> None:
     """Score systems in all directions, and print a table of each metric."""
     from dragoman.api.evaluation.direction_matrix import evaluate_directions
-    from dragoman.cli.screens.evaluation import print_matrix
+    from dragoman.cli.screens.evaluation import print_markdown
     from dragoman.files import atomic_write, write_json
 
     if any(_is_folder(path) for path in outputs):
@@ -154,7 +154,7 @@ def _evaluate_matrix(
     if json:
         print_json(found.to_json())
     else:
-        print_matrix(found)
+        print_markdown(found.to_markdown())
 
 
 def _is_folder(path: Path) -> bool:

@@ -32,13 +32,12 @@ def shown(evaluation: Evaluation, capsys: pytest.CaptureFixture[str]) -> list[st
     return capsys.readouterr().out.splitlines()
 
 
-@pytest.mark.parametrize("count", [1, 2, 5])
-def test_no_line_is_wider_than_a_terminal(
-    count: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_long_names_are_cut_on_a_terminal_only(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    assert LONG in "\n".join(shown(made_evaluation(*MANY), capsys))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    lines = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in shown(made_evaluation(*MANY[:count]), capsys)]
+    lines = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in shown(made_evaluation(*MANY), capsys)]
     assert max(map(cell_len, lines)) <= 80
+    assert LONG[:23] in "\n".join(lines)
     assert not any("\x1b" in line or "\u202e" in line for line in lines)
     assert not any(line.endswith(" ") for line in lines)
     assert "\n\n\n" not in "\n".join(lines)
@@ -48,19 +47,18 @@ def test_everything_is_there(capsys: pytest.CaptureFixture[str]):
     lines = shown(made_evaluation(ONE, MANY[1]), capsys)
     text = "\n".join(lines)
     assert lines[0] == "test_2016: 1,000 sentences, en → de, beam 5"
-    assert lines[2].split() == ["BLEU", "chrF++", "TER", "↓"]
-    assert " ".join(lines[3].split()) == "one 30.00 ± 1.25 31.00 ± 1.25 32.00 ± 1.25"
+    assert lines[2].split() == ["system", "BLEU", "chrF++", "TER", "↓"]
+    assert " ".join(lines[3].split()) == "one (baseline) 30.00 ± 1.25 31.00 ± 1.25 32.00 ± 1.25"
     assert "128.50 ± 1.25 *" in lines[4]
-    assert "* p < 0.05 against one: sacreBLEU's paired bootstrap resampling." in text
+    assert "* p < 0.05 against one: sacreBLEU's paired bootstrap resampling." in " ".join(text.split())
     assert "−1.50 p<0.001" in text
-    assert "BLEU by length" in text
-    assert "unlikely 12, dropped 3" in text
-    assert "25.0 % flagged, 50.0 % runaway, 0.0 % repeated" in " ".join(text.split())
+    assert "BLEU by words of the source" in text
+    assert "25.0 % flagged, 50.0 % runaway, 0.0 % repeated" in text
     assert "80.0" in text
-    assert "2.35 M" in text
-    assert "410 MiB" in text
-    assert "ctranslate2 float32, 2 threads" in text
+    assert "2,351,424" in text
+    assert "ctranslate2 float32, 2 threads" in " ".join(text.split())
     assert "version:2.6.0" in text
+    assert not re.search(r"[|`\\]|\*\*", text.replace("nrefs", "").partition("- BLEU")[0])
 
 
 def test_one_sentence(capsys: pytest.CaptureFixture[str]):
@@ -82,15 +80,7 @@ def test_seeds(capsys: pytest.CaptureFixture[str]):
     assert "seeds, Welch" in text
     assert "−1.50 p=0.0496" in text
     assert "40.50 ± 1.25  28.00 ± 1.25" in text  # by length, both with intervals
-    assert "Welch's t-test over members" in text
-
-
-def test_one_system_has_bars(capsys: pytest.CaptureFixture[str]):
-    lines = shown(made_evaluation(ONE), capsys)
-    bars = [line.count("█") for line in lines if "█" in line]
-    assert len(bars) == 6
-    assert bars[0] > bars[2]
-    assert not any("p-value" in line or "*" in line for line in lines)
+    assert "Welch's t-test over members" in " ".join(text.split())
 
 
 def test_ascii(monkeypatch: pytest.MonkeyPatch):
@@ -99,21 +89,3 @@ def test_ascii(monkeypatch: pytest.MonkeyPatch):
     print_evaluation(made_evaluation(ONE, MANY[1]))
     sys.stdout.flush()
     assert b"30.00 +- 1.25" in raw.getvalue()
-
-
-def test_colour_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch):
-    class Terminal(io.StringIO):
-        encoding = "utf-8"
-
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    for is_plain in (False, True):
-        if is_plain:
-            monkeypatch.setenv("NO_COLOR", "1")
-        screen = Terminal()
-        monkeypatch.setattr(sys, "stdout", screen)
-        print_evaluation(made_evaluation(ONE, MANY[1]))
-        assert ("\x1b[33m" in screen.getvalue()) != is_plain
