@@ -62,13 +62,12 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
     bundle: Bundle | Path | None = None,
     form: str = "auto",
     columns: Sequence[str] = (),
-    survey: CorpusSurvey | None = None,
     language_check: bool = True,
 ) -> Project:
     """Write a commented ``dragoman.toml`` with a preset for the size of the corpus, or to fine-tune a bundle.
 
-    Languages that are not given are those of the bundle, or detected. `survey` is that of the training files, if they
-    were read before. Text that is certainly in another language is rejected; without `language_check` it is a warning.
+    Languages that are not given are those of the bundle, or detected. Text that is certainly in another language is
+    rejected; without `language_check` it is a warning.
     """
     path = folder / PROJECT
     if path.exists():
@@ -85,7 +84,7 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
         check_files(train, form, columns)  # opening the bundle takes longer
         bundle = Bundle.open(bundle) if isinstance(bundle, Path) else bundle
         source, target = bundle_languages(bundle, source, target)
-    survey = survey or survey_corpus(train, source, target, form, columns)
+    survey = survey_corpus(train, source, target, form, columns)
     given = source, target
     known = survey.complete_languages(*(code and check_language(code) for code in given))
     source, target = (_language(side, code) for side, code in zip(SIDES, known, strict=True))

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.api.training.preparation import prepare_corpora
 from dragoman.config import load_config
-from dragoman.data import corpus_survey
+from dragoman.data import corpus_survey, project_template
 from dragoman.data.corpus_survey import CorpusSurvey, survey_corpus
 from dragoman.data.loader import BatchLoader
 from dragoman.data.project_template import _splits, new_project
@@ -63,10 +63,10 @@ def test_without_a_validation_set_some_pairs_are_taken(tmp_path: Path):
     ("count", "preset"),
     [(14_999, "pairs-5k"), (15_000, "pairs-30k"), (80_000, "pairs-200k"), (1_500_000, "pairs-5m")],
 )
-def test_the_preset_fits_the_size(tmp_path: Path, count: int, preset: str):
+def test_the_preset_fits_the_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, preset: str):
     files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(10))]
-    survey = CorpusSurvey(pairs=count)
-    made = new_project(tmp_path / "p", source="en", target="de", train=files, survey=survey)
+    monkeypatch.setattr(project_template, "survey_corpus", lambda *_: CorpusSurvey(pairs=count))
+    made = new_project(tmp_path / "p", source="en", target="de", train=files)
     assert made.base == f"the preset {preset}"
     full = load_config(made.config).training
     shorter = re.sub(r"(?m)^# (?=\[training\]|max_updates)", "", made.config.read_text(encoding="utf-8"))

@@ -17,7 +17,6 @@ from dragoman.errors import ConfigError
 from dragoman.network_access import network_access
 
 if TYPE_CHECKING:
-    from dragoman.cli.screens.new_project import ProjectAnswers
     from dragoman.data.project_template import Project
 
 Corpus = Annotated[
@@ -55,8 +54,8 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
 ) -> None:
     """Write a commented dragoman.toml for a corpus, with a preset for its size.
 
-    With --from, the project fine-tunes an existing model: it takes over tokenizer, model and languages. In a terminal,
-    it prompts for a missing folder or missing training files. Languages are detected.
+    With --from, the project fine-tunes an existing model: it takes over tokenizer, model and languages. Languages that
+    are not given are detected.
     """
     from dragoman.environment import require
 
@@ -64,8 +63,8 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
         require("polars", "train", "dragoman new")
         if start is not None and start.exists():  # the imports, and the verification of its files, take seconds
             echo(f"opening {start}", err=True)
-        from dragoman.cli.screens.new_project import ProjectAnswers, ask_project, can_ask, lacks_second, offer_check
         from dragoman.config.corpus import FileFormat
+        from dragoman.data.project_template import new_project
         from dragoman.plugins import plugin_names
 
         formats = (*get_args(FileFormat), *plugin_names("corpus_readers"))
@@ -76,34 +75,24 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
         if folder is not None and folder.is_file():  # the second of two files after --corpus, without a folder
             _check_not_complete(folder, corpus or [])
             files, folder = [*(corpus or []), str(folder), *(more or [])], None
-        known = ProjectAnswers(
-            folder,
-            tuple(files),
-            source,
-            target,
-            tuple(validation or ()),
-            tuple(test or ()),
-            preset,
-            form,
-            columns or (),
-            bundle=bundle,
-            language_check=language_check,
-        )
-        is_asked = folder is None or not files or (can_ask() and lacks_second(known))
-        if is_asked and not can_ask():
+        if folder is None or not files:
             missing = "a folder" if folder is None else "--corpus"
             named = shlex.join(files) if files else "train.en train.de"
-            raise ConfigError(
-                f"{missing} is missing, and there is no terminal to ask; write dragoman new project --corpus {named}"
-            )
-        answers = ask_project(known) if is_asked else known
-        project = _write(answers)
+            raise ConfigError(f"{missing} is missing; write dragoman new project --corpus {named}")
+        project = new_project(
+            folder,
+            train=files,
+            source=source,
+            target=target,
+            validation=validation or (),
+            test=test or (),
+            preset=preset,
+            bundle=bundle,
+            form=form,
+            columns=columns or (),
+            language_check=language_check,
+        )
     _print_project(project)
-    if is_asked and offer_check():
-        from dragoman.cli.commands.check import check
-
-        check(project.config, allow_network=allow_network)
-        return
     network = " --allow-network" if allow_network else ""
     print_next(f"cd {shlex.quote(str(project.config.parent))} && dragoman check{network}")
 
@@ -125,10 +114,3 @@ def _print_project(project: Project) -> None:
     echo(f"{project.config}: {project.source} → {project.target}, {count}, starting from {project.base}")
     for warning in project.warnings:
         print_warning(warning)
-
-
-def _write(answers: ProjectAnswers) -> Project:
-    from dragoman.data.project_template import new_project
-
-    assert answers.folder is not None
-    return new_project(**vars(answers))
