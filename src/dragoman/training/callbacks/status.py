@@ -21,7 +21,6 @@ from dragoman.training.callbacks.events import (
     TrainingEnded,
     TrainingStarted,
     ValidationEvent,
-    ValidationSample,
 )
 from dragoman.training.callbacks.run_log import recorded_losses
 
@@ -65,13 +64,9 @@ class TrainingStatus:
     epoch: int = 0
     loss: float = 0.0
     """Exponential moving mean: about the last 50 updates, those that a resumed run has recorded included."""
-    gradient_norm: float = 0.0
-    learning_rate: float = 0.0
     skipped: int = 0
     curve: _Curve = field(default_factory=_Curve)
     validated: ValidationEvent | None = None
-    before: tuple[ValidationSample, ...] = ()
-    """The samples of the validation before the last."""
     validating_since: float | None = None
     ended: TrainingEnded | None = None
     _tokens: int = 0
@@ -88,13 +83,12 @@ class TrainingStatus:
 
     def add(self, moment: StepEvent) -> None:
         """Record an update, or a skipped one."""
-        self.update, self.epoch, self.learning_rate = moment.update, moment.epoch, moment.learning_rate
+        self.update, self.epoch = moment.update, moment.epoch
         self.validating_since = None
         self._seconds += moment.seconds
         self.skipped += bool(moment.skipped)
         if not moment.skipped and math.isfinite(moment.loss):
             self._tokens += moment.tokens
-            self.gradient_norm = moment.gradient_norm
             self._add_loss(moment.loss)
             self.curve.add(moment.update, self.loss)
         if self._seconds >= self._marks[-1][0] + _MARKED:
@@ -109,8 +103,6 @@ class TrainingStatus:
         self.loss += (loss - self.loss) * (1 - memory) / self._known
 
     def validate(self, validated: ValidationEvent) -> None:
-        if self.validated is not None:
-            self.before = self.validated.scored.samples
         self.validated, self.validating_since = validated, None
 
     @property

@@ -204,7 +204,9 @@ def test_a_file_in_the_place_of_the_folder(corpus: Path):
         "project --corpus train.en train.de"
     ) in " ".join(result.output.split())
     result = typed("new", "train.en", "train.de")
-    assert "a folder is missing; write dragoman new project --corpus train.en train.de" in " ".join(result.output.split())
+    assert "a folder is missing; write dragoman new project --corpus train.en train.de" in " ".join(
+        result.output.split()
+    )
 
 
 @pytest.mark.parametrize("words", [["project"], []])
