@@ -51,7 +51,7 @@ SIGNATURES = {
     ),
     "inspect": (
         "(translator: 'Translator | Bundle | Path | str', text: 'str', *, target: 'str | None' = None, "
-        "prefix: 'str' = '', counterfactuals: 'int' = 3, at: 'str | None' = None, "
+        "prefix: 'str' = '', counterfactuals: 'int' = 3, "
         "search_tree: 'bool' = True, output: 'Path | str | None' = None) -> InspectionResult"
     ),
     "load_config": "(source: 'str | Path', overrides: 'Sequence[str]' = ()) -> Config",

@@ -298,7 +298,6 @@ def inspect(
     target: str | None = None,
     prefix: str = "",
     counterfactuals: int = 3,
-    at: str | None = None,
     search_tree: bool = True,
     output: Path | str | None = None,
 ) -> InspectionResult:
@@ -310,7 +309,6 @@ def inspect(
         target: Translation to inspect instead of the translator's.
         prefix: Text that the translation must begin with.
         counterfactuals: Number of other words to try at each word of the translation.
-        at: Word of the translation; others are tried only there.
         search_tree: Record the search tree.
         output: File for a page (``.html``), the attention map (``.svg``), or the data (``.json``).
     """
@@ -320,7 +318,7 @@ def inspect(
     file = None if output is None else _output_file(output, INSPECTION_SUFFIXES)
     opened = _translator(translator, engine="torch", threads=1)  # more threads are slower for one sentence
     result = inspect_sentence(
-        opened, text, target=target, prefix=prefix, counterfactuals=counterfactuals, at=at, search_tree=search_tree
+        opened, text, target=target, prefix=prefix, counterfactuals=counterfactuals, search_tree=search_tree
     )
     if file is not None:
         write_inspection([result], file, title=text)

@@ -7,7 +7,7 @@ import pytest
 from rich.cells import cell_len
 from rich.text import Text
 
-from dragoman.reporting.terminal import WIDTH, bar, join_sections, print_lines, wrap_paragraph
+from dragoman.reporting.terminal import WIDTH, bar, flow, join_sections, print_lines, wrap, wrap_paragraph
 
 
 def test_a_bar_is_as_long_as_its_share():
@@ -48,3 +48,12 @@ def test_an_encoding_that_lacks_bars_has_ascii(monkeypatch: pytest.MonkeyPatch):
     print_lines([Text(f"{bar(0.3, 4)} 1 ± 2 字")])
     sys.stdout.flush()
     assert written.getvalue() == b"#| 1 +- 2 \\u5b57\n"
+
+
+def test_words_are_wrapped_and_flow():
+    assert wrap("", 10) == [""]
+    assert wrap("a bc def", 4) == ["a bc", "def"]
+    assert wrap("我用Python写", 6) == ["我用Py", "thon写"]
+    assert wrap("xxxxxxxx y", 3) == ["xxx", "xxx", "xx", "y"]
+    assert list(flow(["a", "bb", "c"], 5)) == ["a  bb", "c"]
+    assert list(flow([], 5)) == []

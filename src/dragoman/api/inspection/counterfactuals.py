@@ -1,6 +1,5 @@
 """Counterfactual translations: force another target word, continue the search; probabilities of each step."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,7 +20,6 @@ from dragoman.text import BOS_ID, EOS_ID, PAD_ID, Tokenizer, map_words
 from dragoman.text.tokenizers.notation import SPACE_MARK, join_tokens
 from dragoman.text.words import WordMap
 
-_AROUND = re.compile(r"^[\W_]+|[\W_]+$")
 _MAX_TOKENS = 64  # most likely tokens per step that are considered; most of the others do not begin a word
 _MIN_PROBABILITY = 0.001  # of all but the first branch of a word
 _MIN_FIRST_PROBABILITY = 1e-12
@@ -95,18 +93,15 @@ def find_branches(
     log_probs: Floats,
     tokenizer: Tokenizer,
     each: int,
-    at: str | None = None,
 ) -> Iterator[Branch]:
     """Yield for every word, and for the end, the most likely other tokens that begin a word or end the translation.
 
-    With `at` only at that word. `tokens` are the target tokens as spelt in the text, `each` the maximum per word.
+    `tokens` are the target tokens as spelt in the text, `each` the maximum per word.
     Shapes: log_probs [tgt + 1, vocab].
     """
     words = map_words(tokens)
     chosen = (*target, EOS_ID)
     for word, step in _beginnings(tokens, words):
-        if at is not None and not matches_word(words.words[word] if word < len(words.words) else "", at):
-            continue
         before = tokens[words.token_spans[word - 1][0] if word else 0 : step]
         if not step and tokens and tokens[0].startswith(SPACE_MARK):
             before = [SPACE_MARK + "x"]  # the first word is written like all others
@@ -120,12 +115,6 @@ def find_branches(
             if token == EOS_ID or begins:
                 found += 1
                 yield Branch(word, step, token, probability)
-
-
-def matches_word(word: str, name: str) -> bool:
-    """Whether a name matches a word; case and punctuation around the word are ignored."""
-    bare, wanted = (_AROUND.sub("", each).casefold() for each in (word, name))
-    return bool(word) and (word == name or (bool(wanted) and bare == wanted))
 
 
 def continue_branches(

@@ -46,17 +46,16 @@ def inspect_sentence(
     target: str | None = None,
     prefix: str = "",
     counterfactuals: int = 3,
-    at: str | None = None,
     search_tree: bool = True,
     progress: Progress | None = None,
 ) -> InspectionResult:
     """Inspect the translation of one sentence, or with `target` a given one; it must begin with `prefix`.
 
     Requires an engine that runs one step at a time. Torch provides every layer and head; other engines, and ensembles,
-    one attention map. At each word `counterfactuals` other words are tried, with `at` only at that word. A given or
-    sampled translation has no search tree. `progress` receives the number of words tried and their total.
+    one attention map. At each word `counterfactuals` other words are tried. A given or sampled
+    translation has no search tree. `progress` receives the number of words tried and their total.
     """
-    inspector = _Inspector(translator, counterfactuals, at, progress)
+    inspector = _Inspector(translator, counterfactuals, progress)
     check_texts([text] if target is None else [text, target])
     if target is not None:
         if prefix:
@@ -74,7 +73,6 @@ def inspect_text(
     *,
     prefix: str = "",
     counterfactuals: int = 3,
-    at: str | None = None,
     search_tree: bool = True,
     progress: Progress | None = None,
     on_skip: Callable[[str], None] | None = None,
@@ -83,7 +81,7 @@ def inspect_text(
 
     Sentences without letters are skipped, and passed to `on_skip`. Other arguments are those of `inspect_sentence`.
     """
-    inspector = _Inspector(translator, counterfactuals, at, progress)
+    inspector = _Inspector(translator, counterfactuals, progress)
     sentences = [each for each, _ in split_sentences(text, translator.languages[0] or "en") if each.strip()]
     with_letters = [each for each in sentences if has_letters(each)]
     if with_letters and on_skip is not None:
@@ -99,7 +97,7 @@ def inspect_text(
 
 def attention_shape(translator: Translator) -> tuple[int, int]:
     """Return the number of layers with attention, and of heads per layer; 0 and 0 for a model without attention."""
-    inspector = _Inspector(translator, 0, None)
+    inspector = _Inspector(translator, 0)
     layers, heads = _maps(inspector.engine, _TokenPair(translator.preprocessor.sentence("a"), [], [], [])).shape[:2]
     return layers, heads
 
@@ -119,9 +117,7 @@ class _TokenPair:
 
 
 class _Inspector:
-    def __init__(
-        self, translator: Translator, counterfactuals: int, at: str | None, progress: Progress | None = None
-    ) -> None:
+    def __init__(self, translator: Translator, counterfactuals: int, progress: Progress | None = None) -> None:
         if counterfactuals < 0:
             raise ConfigError(f"counterfactuals must be at least 0, got {counterfactuals}; 0 tries no other word")
         if not translator.bundles:
@@ -131,7 +127,7 @@ class _Inspector:
         self.translator, self.engine = translator, require_incremental(translator.engine)
         self.decoder = ForcedDecoder(self.engine, aligns_input=aligns_input(translator.bundles[0].config.model))
         self.source, self.target = translator.preprocessor, translator.postprocessor
-        self.counterfactuals, self.at, self.progress = counterfactuals, at, progress
+        self.counterfactuals, self.progress = counterfactuals, progress
 
     def given(self, text: str, target: str) -> InspectionResult:
         (scored,) = self.translator.score([text], [target], flags=True)
@@ -195,9 +191,7 @@ class _Inspector:
         if not self.counterfactuals:
             return ()
         tokenizer = self.target.tokenizer
-        branches = list(
-            find_branches(pair.target, pair.target_tokens, log_probs, tokenizer, self.counterfactuals, self.at)
-        )
+        branches = list(find_branches(pair.target, pair.target_tokens, log_probs, tokenizer, self.counterfactuals))
         progress = self.progress or (lambda done, count: None)
         search = self.translator.search_settings
         return continue_branches(

@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dragoman.api.translation.translator import Translator
-    from dragoman.cli.screens.inspection import InspectionView
-    from dragoman.config.alignment import AttentionReading
+    from dragoman.config.alignment import AttentionChoice, AttentionReading
     from dragoman.inspection.result import InspectionResult
 
-_MAP, _MORE, _FILES = "Attention map", "More output", "Files"
+_MAP, _FILES = "Attention map", "Files"
 _COUNTERFACTUALS = 3  # other words at each position
 _TITLE = "What the translator sees"
 _ENDINGS = (".html", ".svg", ".json")
@@ -55,10 +54,6 @@ ReadingName = Annotated[
     ),
 ]
 Width = Annotated[int | None, number("Width in columns.", panel=_MAP, default="the terminal's, or 80")]
-Candidates = Annotated[bool, flag("--candidates", "Print the most likely tokens at each step.", _MORE)]
-Counterfactual = Annotated[
-    str | None, option("WORD", "Replace this word of the translation and continue the search.", panel=_MORE)
-]
 Outputs = Annotated[list[Path] | None, output_option(_ENDINGS, panel=_FILES, repeated=True)]
 Force = Annotated[bool, force_option(_FILES)]
 Json = Annotated[bool, flag("--json", "Print everything as JSON.", _FILES)]
@@ -81,8 +76,6 @@ def inspect(  # noqa: PLR0913 -- one parameter per option
     head: Head = None,
     reading: ReadingName = "predicted",
     width: Width = None,
-    candidates: Candidates = False,
-    counterfactual: Counterfactual = None,
     output: Outputs = None,
     force: Force = False,
     json: Json = False,
@@ -91,23 +84,24 @@ def inspect(  # noqa: PLR0913 -- one parameter per option
 ) -> None:
     """Inspect a translation: attention, alternatives and their continuations.
 
-    A text of several sentences is inspected sentence by sentence. --output page.html writes an interactive page.
+    A text of several sentences is inspected sentence by sentence. --output page.html writes an interactive page, which
+    also has the candidates of each step, other words with the translations that follow, and the search tree.
     """
     outputs = output or []
     with report_errors("start it again"):
         _check(target=target, prefix=prefix)
         _check_outputs(outputs, force=force)
-        from dragoman.cli.screens.inspection import InspectionScreen, InspectionView
+        from dragoman.cli.screens.inspection import InspectionScreen
+        from dragoman.config.alignment import AttentionChoice
 
-        shown = InspectionView(layer, head, cast("AttentionReading", reading), candidates, counterfactual)
+        shown = AttentionChoice(layer, head, cast("AttentionReading", reading))
         screen = None if json else InspectionScreen(width)
         source = _text(text)
         engine = engine.model_copy(update={"engine": "torch"})
         translator = open_translator(bundle, ensemble, engine, search)
         _check_map(translator, shown, draws=any(path.suffix.lower() == ".svg" for path in outputs))
         is_complete = json or any(path.suffix.lower() != ".svg" for path in outputs)
-        inspected = _inspect(translator, source, target, prefix, counterfactual, is_complete=is_complete)
-        _check_word(inspected, counterfactual)
+        inspected = _inspect(translator, source, target, prefix, is_complete=is_complete)
         if screen is None:
             print_json([one.to_json() for one in inspected])
         else:
@@ -136,7 +130,7 @@ def _check_outputs(outputs: Sequence[Path], *, force: bool) -> None:
         check_output(path, _ENDINGS, force=force)
 
 
-def _check_map(translator: Translator, shown: InspectionView, *, draws: bool) -> None:
+def _check_map(translator: Translator, shown: AttentionChoice, *, draws: bool) -> None:
     """Check that the model has the attention map, before anything is computed and printed."""
     if shown.layer is None and shown.head is None and not draws:
         return
@@ -167,15 +161,13 @@ def _inspect(
     source: str,
     target: str | None,
     prefix: str | None,
-    counterfactual: str | None,
     *,
     is_complete: bool,
 ) -> list[InspectionResult]:
     from dragoman.api.inspection import inspector
 
     options: dict[str, Any] = {
-        "counterfactuals": _COUNTERFACTUALS if is_complete or counterfactual is not None else 0,
-        "at": None if is_complete else counterfactual,
+        "counterfactuals": _COUNTERFACTUALS if is_complete else 0,
         "progress": _print_progress,
     }
     if target is not None:
@@ -198,18 +190,7 @@ def _print_skipped(sentence: str) -> None:
     echo(f"note    skipped, it has no letters: {visible(sentence, 60)}", err=True)
 
 
-def _check_word(inspected: Sequence[InspectionResult], counterfactual: str | None) -> None:
-    from dragoman.api.inspection.counterfactuals import matches_word
-
-    words = [word for one in inspected for word in one.target_words]
-    if counterfactual is not None and not any(matches_word(word, counterfactual) for word in words):
-        raise ConfigError(
-            f"--counterfactual must be a word of the translation, got {counterfactual}; it has "
-            f"{', '.join(dict.fromkeys(words))}"
-        )
-
-
-def _write(inspected: Sequence[InspectionResult], path: Path, shown: InspectionView) -> None:
+def _write(inspected: Sequence[InspectionResult], path: Path, shown: AttentionChoice) -> None:
     """Write one output and print the names of its files on stderr."""
     from dragoman.inspection.pages.inspection import write_inspection
 

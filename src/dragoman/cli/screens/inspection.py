@@ -1,10 +1,9 @@
-"""Print the details of a translation: attention map, candidate tokens, counterfactuals."""
+"""Print a translation with its attention map."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -13,25 +12,16 @@ from rich.text import Text
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.config.alignment import AttentionReading
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dragoman.config.alignment import AttentionChoice
     from dragoman.inspection.result import InspectionResult
 
 _PIPE_WIDTH = 80
 _MIN_WIDTH = 24
 _LABEL_WIDTH = 13
-_MAX_TEXT = 20_000  # characters
-
-
-@dataclass(frozen=True)
-class InspectionView:
-    """The map to print, and the optional parts."""
-
-    layer: int | None = None
-    head: int | None = None
-    reading: AttentionReading = "predicted"
-    candidates: bool = False
-    counterfactual: str | None = None
-    """The target word whose counterfactuals are printed."""
+_MAX_TEXT, _MAX_WORD = 20_000, 20  # characters
 
 
 class InspectionScreen:
@@ -49,17 +39,13 @@ class InspectionScreen:
         self.width = width or self.console.width
         self.colour = self.console.is_terminal and not self.console.no_color and bool(self.console.color_system)
 
-    def print(self, results: Sequence[InspectionResult], view: InspectionView, unforced: str | None = None) -> None:
+    def print(self, results: Sequence[InspectionResult], choice: AttentionChoice, unforced: str | None = None) -> None:
         """Print all sentences; `unforced` is the translation of the first without its forced prefix."""
         for number, result in enumerate(results, start=1):
             if len(results) > 1:
                 self._print(Text(f"{number} of {len(results)}", style=self._style("bold")))
             self._print_texts(result, unforced if number == 1 else None)
-            self._print_map(result, view)
-            if view.candidates:
-                self._print_candidates(result)
-            if view.counterfactual is not None:
-                self._print_counterfactuals(result, view.counterfactual)
+            self._print_map(result, choice)
             if number < len(results):
                 self._print()
 
@@ -73,43 +59,24 @@ class InspectionScreen:
         for flag in result.flags:
             self._field("flag", flag, "yellow")
 
-    def _print_map(self, result: InspectionResult, view: InspectionView) -> None:
+    def _print_map(self, result: InspectionResult, choice: AttentionChoice) -> None:
         from dragoman.inspection.result import coverage, entropy, select_map
-        from dragoman.inspection.terminal.details import word_value_lines
         from dragoman.inspection.terminal.heatmap import render_heatmap
 
-        if not result.has_attention and view.layer is view.head is None:
+        if not result.has_attention and choice.layer is choice.head is None:
             self._heading("No attention map: the model has no attention.")
             return
-        selected = select_map(result, layer=view.layer, head=view.head, reading=view.reading)
+        selected = select_map(result, layer=choice.layer, head=choice.head, reading=choice.reading)
         self._heading(f"Attention, {selected.name}; one row per target word:")
         self._print(
             render_heatmap(selected.columns, selected.rows, selected.weights, width=self.width, colour=self.colour)
         )
         words = selected.weights[: len(result.target_words)]
         self._heading("Entropy of each target word's attention in bits; 0: all on one word:")
-        self._lines(word_value_lines(result.target_words, entropy(words), width=self.width))
+        self._values(result.target_words, entropy(words))
         self._heading("Coverage: total attention on each source word; about 1 is usual:")
         covered = coverage(words)[: len(result.source_words)]
-        self._lines(word_value_lines(result.source_words, covered, width=self.width))
-
-    def _print_candidates(self, result: InspectionResult) -> None:
-        from dragoman.inspection.terminal.details import candidate_lines
-
-        self._heading("Most probable tokens at each step; * if another was generated; ▁ is a space:")
-        self._lines(candidate_lines(result, width=self.width))
-
-    def _print_counterfactuals(self, result: InspectionResult, name: str) -> None:
-        from dragoman.api.inspection.counterfactuals import matches_word
-        from dragoman.inspection.terminal.details import counterfactual_lines
-
-        places = [place for place, word in enumerate(result.target_words) if matches_word(word, name)]
-        others = [other for other in result.counterfactuals if other.word in places]
-        if places:
-            self._heading("Other words at this position:")
-            self._lines(
-                counterfactual_lines(result, others, width=self.width) if others else ["no other word was probable"]
-            )
+        self._values(result.source_words, covered)
 
     def _field(self, name: str, text: str, style: str = "") -> None:
         """Print a label and its text, wrapped."""
@@ -124,8 +91,13 @@ class InspectionScreen:
         for line in wrap(text, self.width):
             self._print(Text(line, style=self._style("italic")))
 
-    def _lines(self, lines: Iterable[str]) -> None:
-        for line in lines:
+    def _values(self, words: Sequence[str], values: NDArray[np.float64]) -> None:
+        """Print words with their values, as many per line as fit."""
+        from dragoman.reporting.safe_display_text import isolate_word
+        from dragoman.reporting.terminal import flow, truncate
+
+        shown = (isolate_word(truncate(word, _MAX_WORD)) for word in words)
+        for line in flow((f"{word} {value:.1f}" for word, value in zip(shown, values, strict=True)), self.width):
             self._print(line)
 
     def _style(self, style: str) -> str:

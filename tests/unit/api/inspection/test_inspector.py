@@ -13,7 +13,6 @@ import torch
 from numpy.typing import NDArray
 
 from dragoman.api.inspection import inspector
-from dragoman.api.inspection.counterfactuals import matches_word
 from dragoman.api.inspection.inspector import attention_shape, inspect_sentence, inspect_text
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
@@ -217,25 +216,6 @@ def test_a_prefix():
     assert found.translation == translator.translate(SOURCE, prefix="das Haus").text
     assert found.translation.startswith("das Haus")
     assert "".join(node.text for node in found.tree if node.is_best).startswith("▁das")
-
-
-def test_counterfactuals_at_one_word_only():
-    translator = opened()
-    free = inspect_sentence(translator, SOURCE)
-    word = free.target_words[0]
-    some = inspect_sentence(translator, SOURCE, at=word).counterfactuals
-    assert some == tuple(
-        other for other in free.counterfactuals if free.target_words[other.word : other.word + 1] == (word,)
-    )
-    assert inspect_sentence(translator, SOURCE, at="no such word").counterfactuals == ()
-
-
-@pytest.mark.parametrize(
-    ("word", "name", "named"),
-    [("Haus.", "haus", True), ("Haus", "Hau", False), (".", ".", True), ("a", ".", False), ("", "", False)],
-)
-def test_names_of_words(word: str, name: str, named: bool):
-    assert matches_word(word, name) is named
 
 
 @pytest.mark.parametrize("name", FAMILIES)

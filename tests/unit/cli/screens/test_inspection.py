@@ -8,22 +8,21 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from dragoman.cli.screens.inspection import InspectionScreen, InspectionView
+from dragoman.cli.screens.inspection import InspectionScreen
+from dragoman.config.alignment import AttentionChoice
 from dragoman.errors import ConfigError
 from tests.unit.inspection.opened import LONG, PAIRS, opened
-
-ALL = InspectionView(candidates=True, counterfactual="ladder")
 
 
 class _Ascii(io.StringIO):
     encoding = "ascii"
 
 
-def printed(name: str, width: int = 80, *, colour: bool = False, shown: InspectionView = ALL) -> str:
+def printed(name: str, width: int = 80, *, colour: bool = False) -> str:
     file = io.StringIO()
     system = "truecolor" if colour else None
     console = Console(file=file, width=80, force_terminal=colour, color_system=system, highlight=False)  # type: ignore[arg-type]
-    InspectionScreen(width, console).print([opened(*PAIRS[name])], shown)
+    InspectionScreen(width, console).print([opened(*PAIRS[name])], AttentionChoice())
     return file.getvalue()
 
 
@@ -57,14 +56,14 @@ def test_no_color_is_honoured(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_long_sentence_is_one_block():
-    lines = printed("long", shown=InspectionView()).splitlines()
+    lines = printed("long").splitlines()
     assert sum(line.startswith("sleeps ") for line in lines) == 1
     ruler = "".join(str(number % 10) for number in range(1, len(LONG) + 2))
     assert sum(line.endswith(f" {ruler}") for line in lines) == 1
 
 
 def test_words_from_right_to_left_are_numbered_and_settled():
-    text = printed("hebrew to arabic", shown=InspectionView())
+    text = printed("hebrew to arabic")
     source = next(line for line in text.splitlines() if line.startswith("source"))
     assert source.startswith("source       \u200e\u2067גבר")
     assert source.endswith("\u2069\u200e")
@@ -74,11 +73,9 @@ def test_words_from_right_to_left_are_numbered_and_settled():
 
 def test_a_model_without_attention():
     file = io.StringIO()
-    InspectionScreen(80, Console(file=file, width=80)).print(
-        [opened(["a"], ["b"], layers=0, heads=0)], InspectionView(candidates=True)
-    )
+    screen = InspectionScreen(80, Console(file=file, width=80))
+    screen.print([opened(["a"], ["b"], layers=0, heads=0)], AttentionChoice())
     assert "No attention map: the model has no attention." in file.getvalue()
-    assert "Most probable tokens at each step" in file.getvalue()
 
 
 def test_an_output_that_cannot_show_it():
