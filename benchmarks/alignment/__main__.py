@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,7 +20,7 @@ from benchmarks.alignment.corpus import PAIRS
 from benchmarks.alignment.eflomal import eflomal_errors, eflomal_links, gold_of
 from benchmarks.alignment.training import DIRECTIONS, NAMES, bundle_of, corpus_of, train
 from benchmarks.reporting import RESULTS, heading, parser, table, write
-from dragoman.api.alignment.word_attention import WordAttention, all_word_attention
+from dragoman.api.alignment.word_attention import WordAttention, from_alignment
 from dragoman.api.translation.attention import AttentionMaps, posterior
 from dragoman.api.translation.translator import Translator
 from dragoman.api.translation.word_alignment import require_attention, word_alignment
@@ -53,8 +54,10 @@ class Sentences:
 def maps_of(attentions: Sequence[AttentionMaps]) -> Maps:
     found: Maps = {}
     for attention in attentions:
-        for choice, each in all_word_attention(attention, by_spaces=True):
-            found.setdefault(choice, []).append(each)
+        heads = [None, *range(1, attention.heads + 1)] if attention.heads > 1 else [None]
+        for layer, head, reading in product(range(1, attention.layers + 1), heads, _READINGS):
+            choice = AttentionChoice(layer, head, reading)
+            found.setdefault(choice, []).append(from_alignment(attention.words(choice, by_spaces=True)))
     return found
 
 

@@ -104,13 +104,6 @@ class AlignmentSettings(Settings):
         """Whether every engine can provide the attention maps."""
         return {self.choice, self.backward_choice} == {USUAL_MAP} and not self.by_spaces
 
-    def with_choices(self, forward: AttentionChoice, backward: AttentionChoice) -> AlignmentSettings:
-        """Return these settings with other attention maps."""
-        maps = {"": forward, "backward_": backward}
-        fields = {f"{side}{name}": value for side, one in maps.items() for name, value in vars(one).items()}
-        fields |= {name: "mean" for name in ("head", "backward_head") if fields[name] is None}
-        return self.model_copy(update=fields)
-
     def _check(self) -> None:
         if self.extraction == "threshold" and self.threshold is None:
             raise SettingError("{extraction} threshold needs {threshold}; 0.2 is a common value")

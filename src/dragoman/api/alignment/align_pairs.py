@@ -1,25 +1,19 @@
-"""Align the words of sentence pairs by attention, in one or both directions; rank heads by gold links."""
+"""Align the words of sentence pairs by attention, in one or both directions; read gold links."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, get_args
 
 from dragoman.api.alignment.word_attention import (
     OnPairs,
     WordAttention,
-    all_word_attention,
-    attention_maps,
     check_choice,
-    check_spaces,
     word_attention,
 )
 from dragoman.api.files.input_lines import STDIN, read_lines
 from dragoman.api.translation.options import PairError
 from dragoman.api.translation.translator import Translator
-from dragoman.config.alignment import AlignmentSettings, AttentionChoice, AttentionReading
-from dragoman.errors import ConfigError
-from dragoman.evaluation.alignment.error_rate import AlignmentScores, GoldLinks, Links, score_alignment
+from dragoman.config.alignment import AlignmentSettings
+from dragoman.evaluation.alignment.error_rate import GoldLinks, Links
 from dragoman.evaluation.alignment.formats import LinkFormat, parse_gold_links
 
 
@@ -95,42 +89,3 @@ def _check_words(forward: Sequence[WordAttention], backward: Sequence[WordAttent
                     f"both translators must split a text into the same words, got {len(words)} and {len(others)}; use "
                     "bundles with the same normalisation",
                 )
-
-
-@dataclass(frozen=True)
-class RankedHead:
-    """One attention map of a model, and the errors of its links."""
-
-    choice: AttentionChoice
-    error: AlignmentScores
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self.choice) | self.error.to_json()
-
-
-def rank_heads(
-    translator: Translator,
-    sources: Sequence[str],
-    targets: Sequence[str],
-    gold: Sequence[GoldLinks],
-    settings: AlignmentSettings | None = None,
-    *,
-    on_pairs: OnPairs | None = None,
-) -> tuple[RankedHead, ...]:
-    """Rank every layer, head, mean of heads and reading by alignment error rate. Requires the torch engine.
-
-    The choice of a map and the symmetrization in `settings` have no effect. For a translator from target to source,
-    swap the texts and the gold links.
-    """
-    settings = settings or AlignmentSettings(words="spaces")
-    if len(gold) != len(sources):
-        raise ConfigError(f"gold must have links for each pair, got {len(gold)} for {len(sources)}; count the lines")
-    readings = frozenset(get_args(AttentionReading))
-    found: dict[AttentionChoice, list[Links]] = {}
-    for number, attention in enumerate(attention_maps(translator, sources, targets, on_pairs, readings)):
-        for choice, each in all_word_attention(attention, by_spaces=settings.by_spaces):
-            if settings.by_spaces:
-                check_spaces(number, each, sources, targets)
-            found.setdefault(choice, []).append(each.links(settings))
-    ranked = [RankedHead(choice, score_alignment(links, gold)) for choice, links in found.items()]
-    return tuple(sorted(ranked, key=lambda each: each.error.aer))  # ties: the lowest layer, the mean of its heads

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.api.translation.attention import AttentionMaps, lexical_posterior, posterior
+from dragoman.api.translation.attention import AttentionMaps
 from dragoman.api.translation.options import PairError
 from dragoman.api.translation.translator import Translator
 from dragoman.api.translation.word_alignment import WordAlignment, require_attention
@@ -28,12 +27,10 @@ from dragoman.evaluation.alignment.extraction import (
     swapped,
     threshold_links,
 )
-from dragoman.text import EOS_ID, SPECIALS, map_words, merge_token_weights
 
 OnPairs = Callable[[int], None]
 """Receives the number of pairs of each batch."""
 
-_END = SPECIALS[EOS_ID]
 _PAIRS = 128  # per batch: all their layers and heads are in memory
 
 
@@ -84,9 +81,9 @@ def word_attention(
         return _default_maps(translator, sources, targets, on_pairs)
     maps = []
     for attention in attention_maps(translator, sources, targets, on_pairs, {choice.reading}):
-        maps.append(_from_alignment(attention.words(choice, by_spaces=by_spaces)))
+        maps.append(from_alignment(attention.words(choice, by_spaces=by_spaces)))
         if by_spaces:
-            check_spaces(len(maps) - 1, maps[-1], sources, targets)
+            _check_spaces(len(maps) - 1, maps[-1], sources, targets)
     return maps
 
 
@@ -110,32 +107,7 @@ def attention_maps(
             on_pairs(len(found))
 
 
-def all_word_attention(attention: AttentionMaps, *, by_spaces: bool) -> Iterator[tuple[AttentionChoice, WordAttention]]:
-    """Yield `AttentionMaps.words` of every choice, with the words computed once."""
-    maps = attention.weights  # [layers, heads, tgt + 1, src + 1]
-    heads: list[int | None] = [None]  # None: the mean of all heads
-    if attention.heads > 1:
-        heads += range(1, attention.heads + 1)
-        maps = np.concatenate([maps.mean(1, keepdims=True), maps], 1)  # [layers, 1 + heads, tgt + 1, src + 1]
-    source = map_words([*attention.source_tokens, _END], by_spaces=by_spaces)
-    end = map_words([*attention.target_tokens, _END], by_spaces=by_spaces)
-    target = map_words(attention.target_tokens, by_spaces=by_spaces)
-    known = posterior(maps, attention.likelihoods)
-    lexical = lexical_posterior(maps, attention.lexical)
-    read = {  # [layers, 1 + heads, tgt words (+ 1), src words + 1]
-        "predicted": merge_token_weights(maps, source, end),
-        "input": merge_token_weights(maps[:, :, 1:], source, target),
-        "posterior": merge_token_weights(known, source, end),
-        "lexical": merge_token_weights(lexical, source, end),
-    }
-    for layer in range(attention.layers):
-        for place, head in enumerate(heads):
-            for reading in get_args(AttentionReading):
-                aligned = WordAlignment(source.words[:-1], end.words[:-1], read[reading][layer, place])
-                yield AttentionChoice(layer + 1, head, reading), _from_alignment(aligned)
-
-
-def check_spaces(number: int, found: WordAttention, sources: Sequence[str], targets: Sequence[str]) -> None:
+def _check_spaces(number: int, found: WordAttention, sources: Sequence[str], targets: Sequence[str]) -> None:
     """Raise `PairError` if normalisation changes the number of words between spaces: links would name other words."""
     for side, words, text in (
         ("source", found.source_words, sources[number]),
@@ -210,6 +182,7 @@ def _batches(sources: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[i
         yield first, sources[first : first + step], targets[first : first + step]
 
 
-def _from_alignment(aligned: WordAlignment) -> WordAttention:
+def from_alignment(aligned: WordAlignment) -> WordAttention:
+    """Return an attention map with its links; raise `ConfigError` for a model without attention."""
     weights, links = require_attention(aligned.between_words()), require_attention(aligned.links())
     return WordAttention(aligned.source_words, aligned.target_words, weights, links)

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-from dragoman.cli.console import echo, report_errors
-from dragoman.cli.options.arguments import BundlePath, Ensemble, JsonLines, SourceText, TargetText, flag, one_of, option
+from dragoman.cli.console import echo, print_json, print_table, report_errors
+from dragoman.cli.options.arguments import BundlePath, Ensemble, JsonLines, SourceText, TargetText, one_of, option
 from dragoman.cli.options.derive import named_as_typed, settings_options
 from dragoman.cli.options.models import note_swapped_sides, open_translator
 from dragoman.cli.options.outputs import Force, check_output, output_option, stdout_to
-from dragoman.config.alignment import AlignmentSettings
+from dragoman.config.alignment import AlignmentSettings, Symmetrization
 from dragoman.config.engine import EngineSettings
 from dragoman.config.settings_sources import flag_name
 from dragoman.errors import ConfigError
@@ -28,7 +28,7 @@ _ENDINGS = (".txt", ".json", ".jsonl")
 _MAPS = ("layer", "head", "reading", "backward_layer", "backward_head", "backward_reading")
 _REQUIRES = {
     "backward": ("symmetrization", "backward_layer", "backward_head", "backward_reading"),
-    "gold": ("gold_format", "gold_from", "find_best"),
+    "gold": ("gold_format", "gold_from"),
 }
 
 
@@ -37,16 +37,6 @@ _FORMATS, _FROM = one_of("pharaoh", "naacl"), one_of(0, 1)
 
 Output = Annotated[Path | None, output_option(_ENDINGS)]
 Backward = Annotated[Path | None, option("BUNDLE", "Model from target to source: combine links of both.", panel=_LINKS)]
-Format = Annotated[
-    str | None,
-    option(
-        "pharaoh|naacl",
-        "Output: one line per pair, or one line per link, counted from 1.",
-        panel=_LINKS,
-        default="pharaoh",
-        parser=_FORMATS,
-    ),
-]
 GoldFile = Annotated[Path | None, option("FILE", "Gold links: print alignment errors instead of links.", panel=_GOLD)]
 GoldFormat = Annotated[
     str | None, option("pharaoh|naacl", "Format of the gold links.", panel=_GOLD, default="detected", parser=_FORMATS)
@@ -55,7 +45,6 @@ GoldFrom = Annotated[
     int | None,
     option("0|1", "Number of the first word in gold links.", panel=_GOLD, default="0; naacl: 1", parser=_FROM),
 ]
-FindBest = Annotated[bool, flag("--find-best", "Rank all layers, heads and readings by their errors.", _GOLD)]
 
 
 @settings_options(settings=AlignmentSettings, engine=EngineSettings, exclude={"batch_tokens", "shortlist"})
@@ -69,11 +58,9 @@ def align(  # noqa: PLR0913 -- one parameter per option
     force: Force = False,
     json: JsonLines = False,
     backward: Backward = None,
-    format: Format = None,  # noqa: A002 -- the name of the option
     gold: GoldFile = None,
     gold_format: GoldFormat = None,
     gold_from: GoldFrom = None,
-    find_best: FindBest = False,
     settings: AlignmentSettings,
     engine: EngineSettings,
 ) -> None:
@@ -82,8 +69,7 @@ def align(  # noqa: PLR0913 -- one parameter per option
     Each line has the links of one pair, source-target, counted from 0: 0-0 1-2 2-1. dragoman translate --alignments
     has those of --reading predicted. With --gold, print alignment error rate, precision, recall and F1 instead.
     """
-    given: dict[str, Any] = {"backward": backward, "format": format, "gold": gold, "gold_format": gold_format}
-    given |= {"gold_from": gold_from, "find_best": find_best or None}
+    given: dict[str, Any] = {"backward": backward, "gold": gold, "gold_format": gold_format, "gold_from": gold_from}
     given |= {name: getattr(settings, name) for name in settings.model_fields_set}
     given = {name: value for name, value in given.items() if value is not None}
     with report_errors("start it again"):
@@ -93,7 +79,7 @@ def align(  # noqa: PLR0913 -- one parameter per option
             json = json or output.suffix.lower() != ".txt"
         if gold is not None and "words" not in given:
             settings = settings.model_copy(update={"words": "spaces"})
-        if find_best or not settings.is_usual:
+        if not settings.is_usual:
             _check_engine(given, has_ensemble=bool(ensemble), engine=engine)
             engine = engine.model_copy(update={"engine": "torch"})
         from dragoman.api.files.parallel_lines import read_pairs
@@ -111,7 +97,7 @@ def align(  # noqa: PLR0913 -- one parameter per option
             if not given:
                 work.print_usual_links()
             elif gold is None:
-                work.print_links(naacl=format == "naacl")
+                work.print_links()
             else:
                 work.print_errors(given)
 
@@ -139,9 +125,10 @@ class _Alignment:
                 raise ConfigError("this model has no attention to align words with; use one that has")
             echo(json_.dumps(scored.to_json(), ensure_ascii=False) if self.json else format_links(scored.alignment))
 
-    def print_links(self, *, naacl: bool) -> None:
+    def print_links(self) -> None:
+        """Print the links of the chosen maps, of both directions if there are two models."""
         from dragoman.api.alignment.align_pairs import attention_both_ways
-        from dragoman.evaluation.alignment.formats import naacl_lines, pharaoh_line
+        from dragoman.evaluation.alignment.formats import pharaoh_line
 
         forward, backward = self.forward(), self.backward()
         before = 0
@@ -149,32 +136,53 @@ class _Alignment:
             sources, targets = [one for one, _ in some], [other for _, other in some]
             with self._lines_named(before):
                 maps = attention_both_ways(forward, backward, sources, targets, self.settings)
-            for number, (ahead, behind) in enumerate(maps, before):
+            for ahead, behind in maps:
                 links = ahead.links_with(behind, self.settings)
-                if self.json:
-                    words = {"source_words": ahead.source_words, "target_words": ahead.target_words}
-                    echo(json_.dumps(words | {"alignment": links}, ensure_ascii=False))
-                    continue
-                for line in naacl_lines(links, number) if naacl else [pharaoh_line(links)]:
-                    echo(line)
+                words = {"source_words": ahead.source_words, "target_words": ahead.target_words, "alignment": links}
+                echo(json_.dumps(words, ensure_ascii=False) if self.json else pharaoh_line(links))
             before += len(some)
 
     def print_errors(self, given: dict[str, Any]) -> None:
-        """Print alignment errors against gold links, or the ranking of all attention maps."""
-        from dragoman.api.alignment.align_pairs import read_gold
-        from dragoman.cli.screens.alignment import AlignmentTask, print_errors, print_ranking
+        """Print the errors of each direction against gold links, and of the chosen symmetrization or of all."""
+        from dragoman.api.alignment.align_pairs import attention_both_ways, read_gold
+        from dragoman.cli.screens.progress import ProgressDisplay
+        from dragoman.evaluation.alignment.error_rate import score_alignment
+        from dragoman.evaluation.alignment.extraction import swapped
 
-        forward = self.forward()
+        settings, forward = self.settings, self.forward()
         pairs = [pair for some in self._noted_pairs(forward) for pair in some]
         sources, targets = [one for one, _ in pairs], [other for _, other in pairs]
         form, first = given.get("gold_format"), given.get("gold_from")
-        gold = read_gold(given["gold"], sources, targets, form=form, first=first, by_spaces=self.settings.by_spaces)
-        against = AlignmentTask(forward, self.backward(), sources, targets, gold, self.settings)
-        with self._lines_named(0):
-            if "find_best" in given:
-                print_ranking(against, json=self.json)
-            else:
-                print_errors(against, every="symmetrization" not in given, json=self.json)
+        gold = read_gold(given["gold"], sources, targets, form=form, first=first, by_spaces=settings.by_spaces)
+        backward, done = self.backward(), 0
+        rounds = 1 if backward is None else 2
+        with self._lines_named(0), ProgressDisplay(unit="pair") as screen:
+            screen.begin("aligning", share=0.0, pairs=0)
+
+            def tell(count: int) -> None:
+                nonlocal done
+                done += count
+                screen.advance(done / (rounds * len(pairs)), done // rounds)
+
+            maps = attention_both_ways(forward, backward, sources, targets, settings, on_pairs=tell)
+        errors = {"forward": score_alignment([ahead.links(settings) for ahead, _ in maps], gold)}
+        if backward is not None:
+            back = [swapped(other.links(settings)) for _, other in maps if other is not None]
+            errors["backward"] = score_alignment(back, gold)
+            methods = [settings.symmetrization] if "symmetrization" in given else get_args(Symmetrization)
+            for name in methods:
+                if name == "product" and settings.extraction != "argmax":
+                    continue
+                chosen = settings.model_copy(update={"symmetrization": name})
+                errors[name] = score_alignment([ahead.links_with(other, chosen) for ahead, other in maps], gold)
+        if self.json:
+            print_json({name: each.to_json() for name, each in errors.items()})
+            return
+        rows = [
+            (name, *(f"{value:.3f}" for value in (each.aer, each.precision, each.recall, each.f1)))
+            for name, each in errors.items()
+        ]
+        print_table([("links", "AER", "precision", "recall", "F1"), *rows], right=frozenset({1, 2, 3, 4}))
 
     def _noted_pairs(self, forward: Translator) -> Iterator[LinePairs]:
         return note_swapped_sides(self.pairs, forward.languages, in_one_file=self.in_one_file)
@@ -194,13 +202,6 @@ def _check(given: dict[str, Any]) -> None:
         for name in names:
             if name in given and required not in given:
                 raise ConfigError(f"{flag_name(name)} needs --{required}; add that one, or leave this out")
-    if {"format", "gold"} <= given.keys():
-        raise ConfigError("--format cannot be combined with --gold, with which no links are printed; leave one out")
-    chosen = [flag_name(name) for name in _MAPS if name in given]
-    if "find_best" in given and chosen:
-        raise ConfigError(
-            f"--find-best cannot be combined with {chosen[0]}, since it ranks every attention map; leave one out"
-        )
     if given.get("ignore_end") and given.get("symmetrization") == "product" and "gold" not in given:
         raise ConfigError(
             "--ignore-end cannot be combined with --symmetrization product, which never counts the end; leave it out"
@@ -209,7 +210,7 @@ def _check(given: dict[str, Any]) -> None:
 
 def _check_engine(given: dict[str, Any], *, has_ensemble: bool, engine: EngineSettings) -> None:
     """Reject attention maps and words that an ensemble, or the chosen engine, cannot provide."""
-    chosen = [flag_name(name) for name in ("find_best", *_MAPS) if name in given]
+    chosen = [flag_name(name) for name in _MAPS if name in given]
     what = chosen[0] if chosen else "--words spaces" if "words" in given else "--gold"
     usual = ", or add --words usual" if what == "--gold" else ""
     if has_ensemble:

@@ -82,15 +82,6 @@ def pharaoh_line(links: Iterable[Link] | GoldLinks, *, first: int = 0) -> str:
     )
 
 
-def naacl_lines(links: Iterable[Link] | GoldLinks, pair: int, *, first: int = 1) -> list[str]:
-    """Format the links of a sentence pair, numbered from 0, as lines in the NAACL format: ``1 1 2 S``."""
-    gold = links if isinstance(links, GoldLinks) else GoldLinks(frozenset(links))
-    return [
-        f"{pair + 1} {source + first} {target + first} {'S' if (source, target) in gold.sure else 'P'}"
-        for source, target in sorted(gold.possible)
-    ]
-
-
 _Row = tuple[int, int, int, int, bool]  # the line, the pair from 0, the words as they are written, is it sure?
 
 

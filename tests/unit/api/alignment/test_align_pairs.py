@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dragoman.api.alignment.align_pairs import align_pairs, attention_both_ways, rank_heads, read_gold
+from dragoman.api.alignment.align_pairs import align_pairs, attention_both_ways, read_gold
 from dragoman.api.alignment.word_attention import WordAttention, word_attention
 from dragoman.api.translation.options import PairError
 from dragoman.api.translation.translator import Translator
 from dragoman.config.alignment import AlignmentSettings
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.alignment.error_rate import GoldLinks, score_alignment
+from dragoman.evaluation.alignment.error_rate import GoldLinks
 from dragoman.evaluation.alignment.extraction import grow_diag_final, swapped
 from dragoman.text import train_words
 from tests.unit.api.table_engine import TableEngine, languages
@@ -88,38 +88,6 @@ def test_both_directions(opened: dict[str, Translator], family: str):
     assert align_pairs(ahead, back, SOURCES, TARGETS, settings) == expected
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_ranking_is_what_each_choice_gives(opened: dict[str, Translator], family: str):
-    model = opened[family]
-    gold = [
-        GoldLinks(frozenset({(0, 0), (1, 1)})),
-        GoldLinks(frozenset({(2, 2)})),
-        GoldLinks(),
-        GoldLinks(),
-        GoldLinks(),
-    ]
-    for settings in (AlignmentSettings(words="spaces"), AlignmentSettings(extraction="mutual", ignore_end=True)):
-        ranked = rank_heads(model, SOURCES, TARGETS, gold, settings)
-        (shape,) = {each.weights.shape[:2] for each in model.attention(SOURCES, TARGETS)}
-        maps = shape[0] * (shape[1] + 1 if shape[1] > 1 else 1)
-        assert len(ranked) == len({each.choice for each in ranked}) == 4 * maps
-        assert [each.error.aer for each in ranked] == sorted(each.error.aer for each in ranked)
-        for each in ranked:
-            links = align_pairs(model, None, SOURCES, TARGETS, settings.with_choices(each.choice, each.choice))
-            assert score_alignment(links, gold) == each.error
-
-
-def test_the_right_map_is_found():
-    model, text = translator(straight(4)), ["a b c d", "a b c"]
-    gold = [GoldLinks(frozenset((word, word) for word in range(words))) for words in (4, 3)]
-    ranked = rank_heads(model, text, text, gold)
-    best = {(each.choice.layer, each.choice.head, each.choice.reading): each.error.aer for each in ranked}
-    assert best[1, 2, "input"] == best[2, 1, "predicted"] == 0
-    assert best[1, 1, "predicted"] > 0
-    assert ranked[0].error.aer == 0
-    assert ranked[0].to_json().keys() >= {"layer", "head", "reading", "aer", "precision", "recall", "f1"}
-
-
 def test_product_of_both():
     model, text = translator(straight(3)), ["a b c"]
     settings = AlignmentSettings(layer=2, head=1, symmetrization="product")
@@ -182,8 +150,6 @@ def test_an_ensemble_has_only_its_usual_map(tmp_path: Path):
     for settings in (FIRST, AlignmentSettings(words="spaces")):
         with pytest.raises(ConfigError, match=r"cannot be chosen in an ensemble, .*; open one of its bundles"):
             align_pairs(model, None, SOURCES, TARGETS, settings)
-    with pytest.raises(ConfigError, match=r"must be one model to show every layer.*got an ensemble of 2; open one"):
-        rank_heads(model, ["a"], ["a"], [GoldLinks()])
 
 
 @pytest.mark.parametrize(
@@ -215,8 +181,6 @@ def test_sides_of_unequal_length(opened: dict[str, Translator]):
     for engine in (opened["bahdanau2015-desk"], translator(straight(2))):
         with pytest.raises(DataError, match="one translation per source, got 130 sources and 2"):
             align_pairs(engine, None, ["a"] * 130, ["a"] * 2)
-    with pytest.raises(ConfigError, match="links for each pair, got 1 for 2"):
-        rank_heads(opened["bahdanau2015-desk"], ["a", "a"], ["a", "a"], [GoldLinks()])
 
 
 def test_a_pair_that_is_too_long_is_named_by_its_place(opened: dict[str, Translator]):

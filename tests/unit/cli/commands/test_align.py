@@ -80,13 +80,6 @@ def test_a_map_of_ones_own_choice():
     assert same.stdout == usual.stdout
 
 
-def test_the_naacl_format():
-    plain = typed("align", tiny_bundle(), "-", *QUICK, "--ignore-end", stdin=PAIRS).stdout.splitlines()
-    lines = typed("align", tiny_bundle(), "-", *QUICK, "--ignore-end", "--format", "naacl", stdin=PAIRS).stdout
-    expected = [link.split("-") for link in plain[0].split()]
-    assert lines.splitlines() == [f"1 {int(source) + 1} {int(target) + 1} S" for source, target in expected]
-
-
 def test_links_of_both_directions_as_json():
     options = ("--backward", tiny_bundle("luong2015-desk"), "--symmetrization", "union", "--ignore-end", "--json")
     result = typed("align", tiny_bundle(), "-", *QUICK, *options, stdin=PAIRS)
@@ -121,49 +114,6 @@ def test_errors_of_both_directions(files: tuple[Path, Path, Path]):
     assert (errors["union"]["sure"], errors["union"]["possible"]) == (1, 2)
 
 
-def test_the_best_map(files: tuple[Path, Path, Path]):
-    source, target, links = files
-    given = ("align", tiny_bundle(), source, target, "--gold", links, "--find-best", *QUICK)
-    result = typed(*given)
-    assert result.exit_code == 0, result.stderr
-    rows = [line.split() for line in result.stdout.splitlines()]
-    assert rows[0] == ["layer", "head", "reading", "AER", "precision", "recall", "F1"]
-    assert {(row[1], row[2]) for row in rows[1:]} == {
-        (head, reading) for head in ("mean", "1", "2") for reading in ("predicted", "input", "posterior", "lexical")
-    }
-    assert [float(row[3]) for row in rows[1:]] == sorted(float(row[3]) for row in rows[1:])
-    assert re.search(
-        r"^best  --layer 1 --head (mean|1|2) --reading (predicted|input|posterior|lexical)$",
-        result.stderr,
-        re.MULTILINE,
-    )
-    assert all(len(line) <= 80 for line in result.stdout.splitlines())
-    ranked = json.loads(typed(*given, "--json").stdout)["forward"]
-    assert [f"{each['aer']:.3f}" for each in ranked] == [row[3] for row in rows[1:]]
-
-
-def test_the_best_maps_of_both(files: tuple[Path, Path, Path]):
-    source, target, links = files
-    given = ("align", tiny_bundle("bahdanau2015-desk"), source, target, "--gold", links, "--find-best", *QUICK)
-    back = ("--backward", tiny_bundle())
-    result = typed(*given, *back)
-    assert result.exit_code == 0, result.stderr
-    lines = result.stdout.splitlines()
-    assert lines[0] == "forward"
-    assert "backward" in lines
-    assert lines[-2].startswith("best of both")
-    assert lines[-1].startswith("grow-diag-final")
-    found = json.loads(typed(*given, *back, "--json").stdout)
-    assert list(found) == ["forward", "backward", "both"]
-    hints = [line.removeprefix("best  ").split() for line in result.stderr.splitlines() if line.startswith("best  ")]
-    assert [hint[::2] for hint in hints] == [
-        [f"--{side}{name}" for name in ("layer", "head", "reading")] for side in ("", "backward-")
-    ]
-    again = typed(*given[:6], *QUICK, *back, *hints[0], *hints[1], "--symmetrization", "grow-diag-final", "--json")
-    assert again.exit_code == 0, again.stderr
-    assert json.loads(again.stdout)["grow-diag-final"] == found["both"], "what was found can be typed"
-
-
 def test_the_mean_of_heads_for_one_of_two(files: tuple[Path, Path, Path]):
     source, target, _ = files
     given = ("align", tiny_bundle(), source, target, "--backward", tiny_bundle("luong2015-desk"), *QUICK)
@@ -187,16 +137,13 @@ def test_an_ensemble_against_usual_words(files: tuple[Path, Path, Path]):
     [
         (("--symmetrization", "union"), "--symmetrization needs --backward"),
         (("--gold-from", "0"), "--gold-from needs --gold"),
-        (("--find-best",), "--find-best needs --gold"),
-        (("--gold", "x", "--format", "naacl"), "--format cannot be combined with --gold"),
-        (("--gold", "x", "--find-best", "--layer", "1"), "--find-best cannot be combined with --layer"),
         (("--words", "all"), "--words must be one of usual, spaces, got 'all'"),
         (("--gold", "x", "--gold-from", "2"), "--gold-from must be 0 or 1, got 2"),
         (("--extraction", "best"), "--extraction must be one of argmax, threshold, mutual, got 'best'"),
         (("--threshold", "0.5"), "--threshold must come with --extraction threshold"),
         (("--reading", "next"), "--reading must be one of predicted, input"),
-        (("--gold", "x", "--find-best", "--layer", "0"), "--layer must be greater than or equal to 1"),
-        (("--gold", "x", "--find-best", "--backward-reading", "input"), "--backward-reading needs --backward"),
+        (("--gold", "x", "--layer", "0"), "--layer must be greater than or equal to 1"),
+        (("--gold", "x", "--backward-reading", "input"), "--backward-reading needs --backward"),
         (("--backward-reading", "input"), "--backward-reading needs --backward"),
         (("--backward", "SAME", "--backward-reading", "next"), "--backward-reading must be one of predicted, input"),
         (("--head", "all"), "--head must be a whole number or mean, got 'all'"),
@@ -216,7 +163,6 @@ def test_an_ensemble_against_usual_words(files: tuple[Path, Path, Path]):
             ("--gold", "x", "--ensemble", "SAME"),
             "--gold needs one model: an ensemble has one attention map only; leave out",
         ),
-        (("--gold", "x", "--find-best", "--ensemble", "SAME"), "--find-best needs one model: an ensemble"),
         (("--layer", "1", "--engine", "ctranslate2"), "--engine must be torch with --layer, got ctranslate2; use"),
     ],
 )
@@ -238,7 +184,7 @@ def test_links_that_do_not_fit(files: tuple[Path, Path, Path]):
 def test_a_model_without_attention(files: tuple[Path, Path, Path], tmp_path: Path):
     source, target, links = files
     bundle = plain_bundle(tmp_path / "bundle", "sutskever2014-desk").folder
-    for options in ((), ("--extraction", "mutual"), ("--gold", links), ("--gold", links, "--find-best")):
+    for options in ((), ("--extraction", "mutual"), ("--gold", links)):
         result = typed("align", bundle, source, target, *options, *QUICK)
         assert (result.exit_code, result.stdout) == (2, "")
         assert "this model has no attention to align words" in result.stderr

@@ -13,7 +13,6 @@ from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.alignment.error_rate import GoldLinks
 from dragoman.evaluation.alignment.formats import (
     detect_format,
-    naacl_lines,
     parse_gold_links,
     pharaoh_line,
 )
@@ -42,8 +41,6 @@ def test_naacl():
         GoldLinks(),
         GoldLinks(frozenset({(3, 4), (0, 0)})),
     ]
-    assert naacl_lines(read[0], 0) == ["1 1 1 S", "1 2 3 P"]
-    assert naacl_lines(((3, 4),), 2) == ["3 4 5 S"]
     assert parse_gold_links(lines, pairs=5)[3:] == [GoldLinks(), GoldLinks()]
     assert parse_gold_links(["1 0 0"], first=0) == [GoldLinks(frozenset({(0, 0)}))]
 
@@ -59,7 +56,11 @@ def test_a_format_is_told_only_where_there_is_no_doubt():
 def test_what_was_written_is_read_again(gold: list[GoldLinks], first: int):
     lines = [pharaoh_line(each, first=first) for each in gold]
     assert parse_gold_links(lines, form="pharaoh", first=first) == gold
-    lines = [line for pair, each in enumerate(gold) for line in naacl_lines(each, pair, first=first)]
+    lines = [
+        f"{pair + 1} {source + first} {target + first} {'S' if (source, target) in each.sure else 'P'}"
+        for pair, each in enumerate(gold)
+        for source, target in each.possible
+    ]
     assert parse_gold_links(lines, form="naacl", first=first, pairs=len(gold)) == gold
 
 
