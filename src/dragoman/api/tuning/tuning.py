@@ -1,4 +1,4 @@
-"""Search hyper-parameters by successive halving; write the report and the best configuration.
+"""Search hyper-parameters by successive halving; write the best configuration.
 
 The rungs are synchronous: a rung begins when the one before is complete. The chosen trials therefore depend on the
 scores alone, not on the number of workers or on which of them was faster.
@@ -17,9 +17,7 @@ from dragoman.api.tuning.trial_run import TrialRecord, TrialTask, read_trial, ru
 from dragoman.config.base import parse_toml
 from dragoman.errors import ConfigError, TrainingError
 from dragoman.files import atomic_write, read_json, write_json
-from dragoman.inspection.pages.tuning_report import TrialRow, TuningReport, render_tuning_report
 from dragoman.progress import NoProgress, Progress
-from dragoman.run_files import REPORT
 
 _TRIALS, TUNED = "tuning.json", "tuned.toml"
 _MARK = "# Written by dragoman tune"
@@ -141,7 +139,6 @@ class Tuning:
             records = self._run_rung(number, rung, chosen, run_trials)
             result = self._result(None)
             if stopped := next((record.stopped for record in records.values() if record.stopped), ""):
-                self._write(result)
                 return replace(result, stopped=stopped)
             scores = {
                 each: record.best(rung.updates, lower_is_better=result.lower_is_better)
@@ -154,10 +151,7 @@ class Tuning:
             if not chosen:
                 failed = next((record.error for record in records.values() if record.error), "no validation")
                 raise TrainingError(f"no trial in rung {number} has a score: {failed}")
-            if not is_last:
-                self._write(result)
         result = self._result(chosen[0])
-        self._write(result)
         self._write_tuned(result)
         return result
 
@@ -201,28 +195,6 @@ class Tuning:
         count = min(len(known), len(now)) if isinstance(known, list) else 0
         if isinstance(known, list) and known[:count] != now[:count]:
             raise ConfigError(f"{self.folder} has the trials of another search; name another folder with --output")
-
-    def _write(self, result: TuningResult) -> None:
-        page = render_tuning_report(self._report(result))
-        with atomic_write(self.folder / REPORT) as draft:
-            draft.write_text(page, encoding="utf-8")
-
-    def _report(self, result: TuningResult) -> TuningReport:
-        rows = [
-            TrialRow(
-                trial.name,
-                dict(trial.values),
-                result.score(trial.number),
-                result.records[trial.number].updates,
-                result.rung(trial.number),
-                result.records[trial.number].curve,
-                result.records[trial.number].error,
-            )
-            for trial in result.ranked()
-        ]
-        name = self.config.resolve().parent.name
-        rungs = [(rung.trials, rung.updates) for rung in self.rungs]
-        return TuningReport(name, self.metric, rows, rungs, is_complete=result.best is not None)
 
     def _write_tuned(self, result: TuningResult) -> None:
         assert result.best is not None

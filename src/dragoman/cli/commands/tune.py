@@ -23,7 +23,6 @@ from dragoman.cli.options.arguments import (
     option,
 )
 from dragoman.cli.options.cluster import check_cluster, cluster_session
-from dragoman.run_files import REPORT
 
 if TYPE_CHECKING:
     from dragoman.api.tuning.tuning import RunTrials, TuningResult
@@ -133,5 +132,8 @@ def _print(result: TuningResult, *, json: bool) -> None:
         updates = f"{result.records[trial.number].updates:,}"
         rows.append((trial.name, *values, updates, "failed" if score is None else f"{score:.3f}"))
     print_table(rows, right=frozenset({len(names) + 1, len(names) + 2}))
-    echo(f"\nreport  {result.folder / REPORT}")
+    for trial in result.trials:
+        if error := result.records[trial.number].error:
+            echo(f"{trial.name} failed: {error}")
+    echo(f"\ncurves  dragoman compare {shlex.quote(str(result.folder))}/trial-*")
     echo(f"config  {result.tuned}")
