@@ -1,4 +1,4 @@
-"""The page of ``dragoman train --page`` in a browser: it follows the run, and the file alone is the report."""
+"""The page of ``dragoman train --page`` in a browser: it follows the run, and is its report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.api.training.live_page import LivePage
+from dragoman.api.training.report_page import ReportPage
 from dragoman.inspection.pages.training_report import render_training_report
 from dragoman.run_files import REPORT
 from dragoman.training.callbacks.events import TrainingEnded, TrainingStarted
@@ -15,46 +15,37 @@ from tests.browser.chromium import Chromium
 from tests.unit.inspection.pages.training_runs import write_run
 
 
-def test_the_page_follows_the_run_without_a_reload(chromium: Chromium, tmp_path: Path):
+def test_the_page_follows_the_run(chromium: Chromium, tmp_path: Path):
     folder = write_run(tmp_path / "run", updates=200)
-    with LivePage(folder) as page:
-        page.on_start(TrainingStarted(folder, 2_000_000, 1, "cpu", 200, 1000, 200, 200))
-        go_on = threading.Event()
+    page = ReportPage(folder)
+    page.on_start(TrainingStarted(folder, 2_000_000, 1, "cpu", 200, 1000, 200, 200))
 
-        def train_on() -> None:
-            go_on.wait(60)
-            write_run(folder, updates=400, ended="finished")
-            page.on_end(TrainingEnded("interrupted", 400, 10.0, 1000, 400, 31.4, "bleu"))
+    def train_on() -> None:
+        write_run(folder, updates=400, ended="finished")
+        page.on_end(TrainingEnded("interrupted", 400, 10.0, 1000, 400, 31.4, "bleu"))
 
-        worker = threading.Thread(target=train_on)
-        worker.start()
-        steps = """
-        await page.evaluate(() => { window.isSame = true; });
-        const charts = () => page.locator('.plot').count();
-        const heading = () => page.locator('#samples').textContent();
-        const before = [await heading(), await charts()];
-        await page.locator('#earlier-1 summary').click();
-        await page.locator('#map-1 summary').click();
-        """
-        follow = """
-        await page.waitForFunction(() => document.querySelector('#samples').textContent.includes('400'));
-        const open = await page.evaluate(
-          () => ['earlier-1', 'map-1', 'map-2'].map(id => document.getElementById(id).open));
-        const state = await page.locator('#report').getAttribute('data-state');
-        const kept = await page.evaluate(() => window.isSame);
-        await page.waitForTimeout(100);
-        return [before, await heading(), open, state, kept, await accessibility(page)];
-        """
-        threading.Timer(4.0, go_on.set).start()
-        seen = chromium.visit(page.address, steps + follow)
-        worker.join()
+    steps = """
+    const heading = () => page.locator('#samples').textContent();
+    const before = [await heading(), await page.locator('.plot').count()];
+    await page.locator('#earlier-1 summary').click();
+    await page.locator('#map-1 summary').click();
+    await page.waitForFunction(() => document.querySelector('#samples').textContent.includes('400'));
+    const open = await page.evaluate(
+      () => ['earlier-1', 'map-1', 'map-2'].map(id => document.getElementById(id).open));
+    const state = await page.locator('#report').getAttribute('data-state');
+    return [before, await heading(), open, state, await accessibility(page)];
+    """
+    timer = threading.Timer(4.0, train_on)
+    timer.start()
+    seen = chromium.visit(folder / REPORT, steps)
+    timer.join()
     assert seen.requests == []
     assert seen.complaints == []
-    before, after, opened, state, kept, faults = seen.result
+    before, after, opened, state, faults = seen.result
     assert before == ["Samples of the validation at update 200", 6]
     assert after == "Samples of the validation at update 400"
     assert opened == [True, False, False]
-    assert (state, kept, faults) == ("ended", True, [])
+    assert (state, faults) == ("ended", [])
 
 
 @pytest.mark.parametrize("width", [320, 390, 1280])

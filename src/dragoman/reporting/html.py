@@ -52,23 +52,18 @@ def render_page(
     title: str,
     styles: Sequence[str],
     script: str | None = None,
-    is_updated: bool = False,
     **values: object,
 ) -> str:
-    """Render a page, to be written as UTF-8, with these style sheets and one script inlined.
-
-    The script of a page that `is_updated` may request new versions of it from the server that it came from.
-    """
-    parts = inlined(map(read_asset, styles), "" if script is None else read_asset(script), is_updated=is_updated)
+    """Render a page, to be written as UTF-8, with these style sheets and one script inlined."""
+    parts = inlined(map(read_asset, styles), "" if script is None else read_asset(script))
     return str(render(template, title=title, **parts, **values))
 
 
-def inlined(styles: Iterable[str], script: str, *, is_updated: bool = False) -> dict[str, Markup]:
+def inlined(styles: Iterable[str], script: str) -> dict[str, Markup]:
     """Return the style, the script and the content security policy of a page, from their texts."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     scripts = f"script-src 'sha256-{digest}'; " if script else ""
-    requests = "connect-src 'self'; " if is_updated else ""
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; {scripts}{requests}base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; {scripts}base-uri 'none'; form-action 'none'"
     return {"style": Markup("\n".join(styles)), "script": Markup(script), "policy": Markup(policy)}  # noqa: S704
 
 

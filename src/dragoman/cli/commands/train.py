@@ -33,7 +33,6 @@ from dragoman.network_access import network_access
 from dragoman.run_files import REPORT
 
 if TYPE_CHECKING:
-    from dragoman.api.training.live_page import LivePage
     from dragoman.api.training.training_run import TrainResult
     from dragoman.config import Config
     from dragoman.evaluation.results import SetScore, SignificanceTest
@@ -48,7 +47,7 @@ Threads = Annotated[int | None, number("Fixed number of CPU threads; by default 
 Checkpoints = Annotated[
     str | None, option("URL", "Copy checkpoints to this folder or URL; --resume downloads them if the run has none.")
 ]
-Page = Annotated[bool, flag("--page", "Show the training in a browser; the page stays as report.html in the run.")]
+Page = Annotated[bool, flag("--page", "Write a page of the training, report.html in the run, for a browser.")]
 
 
 def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
@@ -95,7 +94,12 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
         from dragoman.cli.screens.training import TrainingScreen
 
         with ExitStack() as opened:
-            live = _open_page(folder, opened) if page and _is_main() else None
+            live = None
+            if page and _is_main():
+                from dragoman.api.training.report_page import ReportPage
+
+                live = opened.enter_context(ReportPage(folder))
+                echo(f"page    {folder / REPORT}", err=True)
             train_ = opened.enter_context(training_function(settings, on, workers, allow_network=allow_network))
             screen = opened.enter_context(TrainingScreen())
             trained = train_(
@@ -128,15 +132,6 @@ def _print_recorded(recorded: Sequence[str] | None, given: Sequence[str]) -> Non
 
 def _is_main() -> bool:
     return os.environ.get("RANK", "0") == "0"
-
-
-def _open_page(folder: Path, opened: ExitStack) -> LivePage:
-    """Serve the page until `opened` closes, and print its address."""
-    from dragoman.api.training.live_page import LivePage
-
-    page = opened.enter_context(LivePage(folder))
-    echo(f"page    {page.address}", err=True)
-    return page
 
 
 def _resume_command(config: Path, run: Path | None, options: Mapping[str, int | str | None]) -> str:

@@ -1,7 +1,6 @@
 """Render a training run as one self-contained HTML page: progress, learning curves, samples with their alignment.
 
-The page is made from ``run.json`` and ``log.jsonl``. Served over HTTP while training runs, its script replaces the
-content every few seconds; the same file, opened from disk, is the report of the run.
+The page is made from ``run.json`` and ``log.jsonl``. While training runs it loads itself again every few seconds.
 """
 
 from __future__ import annotations
@@ -93,7 +92,6 @@ def render_training_report(
         title=f"Training {folder.resolve().parent.name}/{folder.resolve().name}",
         styles=("palette.css", "page.css", "comparison.css", "training.css"),
         script="training.js",
-        is_updated=True,
         state="running" if is_running else "ended",
         level=level,
         verdict=verdict,
