@@ -75,7 +75,7 @@ def _members(evaluation: Evaluation) -> str:
         for member in system.members:
             seed = "" if member.seed is None else f", seed {member.seed}"
             rows.append((f"{member.name}{seed}", {score.metric: score.value for score in member.scores}))
-        rows.append((f"{system.name}, sd", system.deviations))
+        rows.append((f"{system.name}, sd", dict(system.deviations)))
     metrics = evaluation.metrics
     found = [
         [escape_markdown(name), *(format_metric_value(each, found[each]) if each in found else "–" for each in metrics)]
