@@ -120,23 +120,7 @@ def removal_reason(line: Mapping[str, Any], filters: PairFilters) -> str | None:
         return "translation without an end"
     if filters.min_score is not None and _mean_log_prob(line) < filters.min_score:
         return "score"
-    if filters.min_chrf is not None and line["round_trip"]["chrf"] < filters.min_chrf:
-        return "round trip"
     return None
-
-
-def nearest(line: Mapping[str, Any], reference: str) -> Mapping[str, Any]:
-    """Return a translated line with the hypothesis of its n-best list that has the most chrF++ with a reference.
-
-    Paper: [kim2016] (section 3.3), there with BLEU. The first of equal ones is chosen.
-    """
-    from dragoman.evaluation.metrics.corpus_scores import sentence_scores  # noqa: PLC0415 -- imports sacreBLEU
-
-    finished = [each for each in line.get("nbest", ()) if not each["is_truncated"]]
-    if not finished:
-        return line
-    scores = sentence_scores([each["text"] for each in finished], [reference] * len(finished))
-    return {**line, **finished[scores.index(max(scores))]}
 
 
 def _mean_log_prob(line: Mapping[str, Any]) -> float:

@@ -25,12 +25,11 @@ class LineTranslatorOptions:
     form: LineFormat
     glossary: Path | None = None
     split_sentences: bool = False
-    round_trip: Path | None = None
     counted_flags: frozenset[str] = frozenset()
 
     def open(self) -> LineTranslator:
         """Load the model in this process."""
-        for path in (*self.bundles, *filter(None, (self.glossary, self.round_trip))):
+        for path in (*self.bundles, *filter(None, (self.glossary,))):
             if not path.exists():
                 raise BundleError(f"{path} is missing on a node; use a shared folder")
         first = Bundle.open(self.bundles[0])
@@ -38,8 +37,4 @@ class LineTranslatorOptions:
         opened = Translator.open(
             first, *self.bundles[1:], search=self.search, glossary=terms, **self.engine.model_dump()
         )
-        translator = opened.direction()
-        back = None
-        if self.round_trip is not None:
-            back = Translator.open(self.round_trip, **self.engine.reversed().model_dump()).direction()
-        return LineTranslator(translator, self.form, self.split_sentences, back, self.counted_flags)
+        return LineTranslator(opened.direction(), self.form, self.split_sentences, self.counted_flags)

@@ -22,8 +22,6 @@ class PairFilters(Settings):
 
     min_score: Annotated[Annotated[float, Field(le=0.0)] | None, Cli(_PAIRS)] = None
     """Drop translations whose log p per token is below this."""
-    min_chrf: Annotated[Annotated[float, Field(ge=0.0, le=100.0)] | None, Cli(_PAIRS)] = None
-    """Drop pairs whose round trip has less chrF++ than this, 0 to 100; requires --round-trip."""
 
 
 class TagSettings(Settings):

@@ -15,7 +15,6 @@ import pytest
 from dragoman.api.synthetic import (
     LINES,
     RECORD,
-    nearest,
     noisy,
     removal_reason,
     write_corpus,
@@ -89,8 +88,6 @@ def line(source: str = "ein Hund", text: str = "a dog", **others: Any) -> dict[s
         (line(), {"min_score": -1.0}, None),  # -3 for two tokens and the end
         (line(), {"min_score": -0.99}, "score"),
         (line(log_prob=None), {"min_score": -99.0}, "score"),
-        (line(round_trip={"chrf": 40.0}), {"min_chrf": 40.0}, None),
-        (line(round_trip={"chrf": 39.9}), {"min_chrf": 40.0}, "round trip"),
     ],
 )
 def test_reasons(translated: dict[str, Any], filters: dict[str, float], reason: str | None):
@@ -133,13 +130,3 @@ def test_a_failure_leaves_no_record(tmp_path: Path):
     with pytest.raises(OSError, match="disk full"):
         write_corpus(tmp_path, ("", ""), fail, {})
     assert [path.name for path in tmp_path.iterdir()] == [LINES]
-
-
-def test_nearest_hypothesis():
-    candidates = [
-        {"text": text, "is_truncated": cut} for text, cut in (("a cat", False), ("a dog", True), ("a dig", False))
-    ]
-    assert nearest(line(nbest=candidates), "a dog")["text"] == "a dig"
-    assert nearest(line(nbest=candidates), "a cat")["text"] == "a cat"
-    assert nearest(line(nbest=candidates[1:2]), "a dog") == line(nbest=candidates[1:2])
-    assert nearest(line(), "a cat")["text"] == "a dog"

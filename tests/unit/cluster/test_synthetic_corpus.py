@@ -30,14 +30,13 @@ main()
 
 
 def test_same_bytes_as_one_process(tmp_path: Path) -> None:
-    for seed in (1, 2):
-        random_bundle(tmp_path / f"bundle-{seed}", seed=seed)
+    random_bundle(tmp_path / "bundle-1", seed=1)
     lines = 300  # five blocks
     text = "".join(f"{' '.join(words(row % 90, 2))}\n" for row in range(lines))
     (tmp_path / "text").write_text(text, encoding="utf-8")
     environment = ray_environment()
     search = ["--sample", "--temperature", "1000", "--max-length", "12", "--engine", "torch", "--threads", "1"]
-    pairs = ["--round-trip", "bundle-2", "--min-chrf", "0.5", "--noise", "--tag", "<BT>"]
+    pairs = ["--noise", "--tag", "<BT>"]
     command = [sys.executable, "-c", SMALL_BLOCKS, "backtranslate", "bundle-1", "text", *search, *pairs]
     for folder, more in (("local", []), ("cluster", ["--on", "ray", "--workers", "2"])):
         run = [*command, "-o", folder, *more]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
-from dragoman.errors import ConfigError
 from dragoman.evaluation.quality_flags import LEFT_FLAGS
 from dragoman.text.other_language import NOTE_SAMPLE
 from dragoman.text.sentences import split_sentences
@@ -41,13 +40,10 @@ class LineFormat:
     flags: bool = False
     json: bool = False
 
-    def line(self, translation: Translation, number: int, **more: Any) -> str:
-        """Return the line of a translation, without the final line feed; with `nbest` several lines.
-
-        `more` are other values of a JSON object.
-        """
+    def line(self, translation: Translation, number: int) -> str:
+        """Return the line of a translation, without the final line feed; with `nbest` several lines."""
         if self.json:
-            return json.dumps(translation.to_json() | more, ensure_ascii=False)
+            return json.dumps(translation.to_json(), ensure_ascii=False)
         if not self.nbest:
             return _FIELD.join(self._fields(translation))
         alternatives = translation.nbest or (translation,)
@@ -68,14 +64,12 @@ class LineTranslator:
     """Translates lines to output lines; called with texts and the index of the first.
 
     With `split_sentences` a line is a paragraph, translated sentence by sentence. `flagged` counts the lines per flag.
-    `round_trip` translates each translation back; JSON then has the result and its chrF++ with the text. Flags in
-    `counted_flags` are counted although the output does not have them.
+    Flags in `counted_flags` are counted although the output does not have them.
     """
 
     translator: Translator | PivotTranslator
     form: LineFormat = LineFormat()
     split_sentences: bool = False
-    round_trip: Translator | None = None
     counted_flags: frozenset[str] = frozenset()
     flagged: Counter[str] = field(default_factory=Counter, compare=False)
     first_flags: dict[str, tuple[int, str]] = field(default_factory=dict, compare=False)
@@ -84,14 +78,6 @@ class LineTranslator:
     """The first texts."""
     paragraphs: Counter[str] = field(default_factory=Counter, compare=False)
     """Number of ``lines`` with more than `MAX_LINE_SENTENCES` sentences that were not split."""
-
-    def __post_init__(self) -> None:
-        """Reject a model of the round trip with other languages."""
-        if self.round_trip is not None and self.round_trip.languages != self.translator.languages[::-1]:
-            there, back = (" → ".join(each.languages) for each in (self.translator, self.round_trip))
-            raise ConfigError(
-                f"the round trip must translate {there} back, but the model translates {back}; name another"
-            )
 
     def __call__(self, texts: Sequence[str], first: int) -> list[str]:
         """Return one output line per text, or with n-best lists several."""
@@ -110,17 +96,7 @@ class LineTranslator:
         if not self.split_sentences:
             language = self.translator.languages[0]
             self.paragraphs["lines"] += sum(_has_many_sentences(text, language) for text in texts)
-        if self.round_trip is None:
-            return [self.form.line(translation, number) for number, translation in enumerate(found, first)]
-        from dragoman.evaluation.metrics.corpus_scores import sentence_scores  # noqa: PLC0415 -- imports sacreBLEU
-
-        back = [each.text for each in self.round_trip.translate([each.text for each in found], split_sentences=False)]
-        scores = sentence_scores(back, texts)
-        trips = [{"text": text, "chrf": round(score, 2)} for text, score in zip(back, scores, strict=True)]
-        return [
-            self.form.line(translation, number, round_trip=trip)
-            for number, (translation, trip) in enumerate(zip(found, trips, strict=True), first)
-        ]
+        return [self.form.line(translation, number) for number, translation in enumerate(found, first)]
 
     @property
     def _needs_flags(self) -> bool:
@@ -129,7 +105,6 @@ class LineTranslator:
     def job(self) -> dict[str, Any]:
         """Describe, as plain values, all that the output depends on except the text."""
         translator, parts, form = self.translator, _parts(self.translator), self.form
-        round_trip = {} if self.round_trip is None else {"round_trip": _model(self.round_trip)}
         return {
             "dragoman": __version__,
             **_model(translator),
@@ -142,7 +117,6 @@ class LineTranslator:
                 "json": form.json,
                 "split": self.split_sentences,
             },
-            **round_trip,
             **({} if translator.memory is None else {"memory": translator.memory.state}),
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,26 +27,8 @@ ReverseModel = Annotated[
     Path, argument("MODEL", "Model that translates from the target language to the source language.")
 ]
 Monolingual = Annotated[Path, argument("TEXT", "Text in the target language, one sentence per line, may be .gz.")]
-RoundTrip = Annotated[
-    Path | None,
-    option(
-        "MODEL",
-        "Translate each synthetic source back with this model, and record its chrF++ with the text.",
-        "--round-trip",
-        panel="Pairs",
-    ),
-]
 Teacher = Annotated[Path, argument("MODEL", "Teacher: a bundle (folder or zip), a run, or a project folder.")]
 Source = Annotated[Path, argument("SOURCE", "Text to translate, one sentence per line, may be .gz.")]
-Reference = Annotated[
-    Path | None,
-    option(
-        "FILE",
-        "Translations of SOURCE: of all hypotheses, keep the one with the most chrF++ with them.",
-        "--reference",
-        panel="Pairs",
-    ),
-]
 
 
 @settings_options(
@@ -63,7 +45,6 @@ def backtranslate(  # noqa: PLR0913 -- one parameter per option
     *,
     output: Output,
     ensemble: Ensemble = None,
-    round_trip: RoundTrip = None,
     resume: Resume = False,
     force: Force = False,
     on: On = None,
@@ -80,20 +61,16 @@ def backtranslate(  # noqa: PLR0913 -- one parameter per option
     settings. Filters, noise and tag can be changed with --resume, without translating again.
     """
     with report_errors("run the same command with --resume to continue"):
-        if filters.min_chrf is not None and round_trip is None:
-            raise ConfigError("--min-chrf needs --round-trip; name the model of the round trip")
         check_input(text, output, resume=resume, force=force)
         from dragoman.api.files.output_lines import LineFormat
         from dragoman.cli.options.line_work import line_work
 
-        form = LineFormat(json=True)
-        open_work = line_work(on, workers, bundle, ensemble, engine, search, form, round_trip=round_trip)
+        open_work = line_work(on, workers, bundle, ensemble, engine, search, LineFormat(json=True))
 
         def describe(work: LineWork) -> tuple[tuple[str, str], MakePair, Mapping[str, Any]]:
             facts = {
                 "kind": "back-translation",
                 "models": [str(path) for path in (bundle, *(ensemble or ()))],
-                "round_trip_model": None if round_trip is None else str(round_trip),
                 **tagging.model_dump(),
                 "noise": noise.model_dump() if noise.noise else None,
                 "filters": filters.model_dump(),
@@ -106,7 +83,7 @@ def backtranslate(  # noqa: PLR0913 -- one parameter per option
 
 
 @settings_options(
-    exclude={"nbest", "min_chrf", "min_confidence"}, filters=PairFilters, search=SearchSettings, engine=EngineSettings
+    exclude={"nbest", "min_confidence"}, filters=PairFilters, search=SearchSettings, engine=EngineSettings
 )
 def distill(  # noqa: PLR0913 -- one parameter per option
     bundle: Teacher,
@@ -114,7 +91,6 @@ def distill(  # noqa: PLR0913 -- one parameter per option
     *,
     output: Output,
     ensemble: Ensemble = None,
-    reference: Reference = None,
     resume: Resume = False,
     force: Force = False,
     on: On = None,
@@ -130,13 +106,8 @@ def distill(  # noqa: PLR0913 -- one parameter per option
     """
     with report_errors("run the same command with --resume to continue"):
         check_input(source, output, resume=resume, force=force)
-        if reference is not None:
-            _check_reference(source, reference)
-            nbest = search.candidates if search.search == "mbr" else search.beam
-            search = SearchSettings(**(search.model_dump() | {"nbest": nbest}))
         from dragoman.api.files.output_lines import LineFormat
         from dragoman.cli.options.line_work import line_work
-        from dragoman.files import sha256_of_file
 
         open_work = line_work(on, workers, bundle, ensemble, engine, search, LineFormat(json=True))
 
@@ -144,10 +115,9 @@ def distill(  # noqa: PLR0913 -- one parameter per option
             facts = {
                 "kind": "distillation",
                 "models": [str(path) for path in (bundle, *(ensemble or ()))],
-                "reference": reference and {"file": reference.name, "sha256": sha256_of_file(reference)},
-                "filters": filters.model_dump(include={"min_score"}),
+                "filters": filters.model_dump(),
             }
-            return work.languages, _pair_of_distillation(filters, reference), facts
+            return work.languages, _pair_of_distillation(filters), facts
 
         corpus = _translate_corpus(open_work, source, output, describe, resume=resume, force=force)
         _print_use(corpus, "distillation")
@@ -233,30 +203,8 @@ def _pair_of_back_translation(tag: str, filters: PairFilters, noise: NoiseSettin
     return make_pair
 
 
-def _check_reference(source: Path, reference: Path) -> None:
-    counts = [sum(1 for _ in _lines(path)) for path in (source, reference)]
-    if counts[0] != counts[1]:
-        raise DataError(
-            f"{source} and {reference} must have the same number of lines, got {counts[0]:,} and {counts[1]:,}; add "
-            "the missing lines"
-        )
+def _pair_of_distillation(filters: PairFilters) -> MakePair:
+    """Return what makes a pair of a source and the teacher's translation. Paper: [kim2016] (section 3.2)."""
+    from dragoman.api.synthetic import removal_reason
 
-
-def _lines(path: Path) -> Iterator[str]:
-    from dragoman.api.files.input_lines import LineReader, decoded_lines
-
-    with LineReader(path) as reader:
-        for block in reader.blocks():
-            yield from decoded_lines(block)
-
-
-def _pair_of_distillation(filters: PairFilters, reference: Path | None) -> MakePair:
-    from dragoman.api.synthetic import nearest, removal_reason
-
-    references = None if reference is None else _lines(reference)
-
-    def make_pair(_: int, line: Mapping[str, Any]) -> Pair | str:
-        chosen = line if references is None else nearest(line, next(references))
-        return removal_reason(chosen, filters) or (line["source"], chosen["text"])
-
-    return make_pair
+    return lambda _, line: removal_reason(line, filters) or (line["source"], line["text"])

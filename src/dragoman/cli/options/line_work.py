@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.cli.options.cluster import check_cluster, cluster_session
-from dragoman.cli.options.models import open_for_text, open_translator
+from dragoman.cli.options.models import open_for_text
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -74,7 +74,6 @@ def line_work(  # noqa: PLR0913 -- one parameter per option
     glossary: Path | None = None,
     memory: tuple[str, int] | None = None,
     split: bool = False,
-    round_trip: Path | None = None,
     counted_flags: frozenset[str] = frozenset(),
 ) -> OpenWork:
     """Return a function that loads the model, in this process or on the cluster `on`."""
@@ -90,12 +89,10 @@ def line_work(  # noqa: PLR0913 -- one parameter per option
             *options,
             glossary=glossary,
             split=split,
-            round_trip=round_trip,
             counted_flags=counted_flags,
         )
     open_ = partial(open_for_text, bundle, ensemble, engine, search, glossary=glossary, memory=memory)
-    back = None if round_trip is None else partial(open_translator, round_trip, None, engine.reversed())
-    return partial(_local_work, open_, form, engine, split=split, open_round_trip=back, counted_flags=counted_flags)
+    return partial(_local_work, open_, form, engine, split=split, counted_flags=counted_flags)
 
 
 @contextmanager
@@ -105,15 +102,13 @@ def _local_work(
     engine: EngineSettings,
     *,
     split: bool,
-    open_round_trip: Callable[[], Translator] | None = None,
     counted_flags: frozenset[str] = frozenset(),
 ) -> Iterator[LineWork]:
     from dragoman.api.files.file_translation import one_by_one
     from dragoman.api.files.output_lines import LineTranslator
     from dragoman.environment import default_threads
 
-    round_trip = None if open_round_trip is None else open_round_trip()
-    lines = LineTranslator(open_(), form, split, round_trip, counted_flags)
+    lines = LineTranslator(open_(), form, split, counted_flags)
     job = lines.job() | {"threads": engine.threads or default_threads()}  # floating-point sums may depend on it
     languages = lines.translator.languages
     work = LineWork(one_by_one(lines), job, languages, lines.flagged, lines.form.flags, lines, lines.sample)
@@ -133,7 +128,6 @@ def _cluster_work(  # noqa: PLR0913 -- one parameter per option
     *,
     glossary: Path | None,
     split: bool,
-    round_trip: Path | None = None,
     counted_flags: frozenset[str] = frozenset(),
 ) -> Iterator[LineWork]:
     """Start workers, and stop them at the end."""
@@ -148,7 +142,6 @@ def _cluster_work(  # noqa: PLR0913 -- one parameter per option
         form,
         None if glossary is None else glossary.resolve(),
         split_sentences=split,
-        round_trip=None if round_trip is None else locate_bundle(round_trip).resolve(),
         counted_flags=counted_flags,
     )
     with cluster_session(address, workers, threads) as report:

@@ -80,8 +80,8 @@ def test_pairs_that_prepare_reads(place: Path):
 def test_the_record_tells_what_wrote_what(place: Path):
     keep_lines(40)
     model = tiny_bundle()
-    line = ("backtranslate", model, "text", "-o", "out", *RANDOM, "--seed", "3", "--round-trip", tiny_bundle(seed=2))
-    result = typed(*line, "--min-chrf", "0.0")
+    line = ("backtranslate", model, "text", "-o", "out", *RANDOM, "--seed", "3")
+    result = typed(*line)
     assert result.exit_code == 0, result.stderr
 
     found = record()
@@ -89,13 +89,11 @@ def test_the_record_tells_what_wrote_what(place: Path):
     assert found["models"] == [str(model)]
     assert found["translation"]["bundles"] == [Bundle.open(model).digest]
     assert found["translation"]["search"]["seed"] == 3
-    assert found["translation"]["round_trip"]["bundles"] == [Bundle.open(tiny_bundle(seed=2)).digest]
-    assert found["filters"] == {"min_score": None, "min_chrf": 0.0}
+    assert found["filters"] == {"min_score": None}
     assert found["input"]["lines"] == 40
     with gzip.open("out/lines.jsonl.gz", "rt", encoding="utf-8") as file:
         lines = [json.loads(each) for each in file]
     assert len(lines) == 40
-    assert all(set(each["round_trip"]) == {"text", "chrf"} for each in lines)
 
 
 def test_filters_change_without_translating_again(place: Path, monkeypatch: pytest.MonkeyPatch):
@@ -152,7 +150,6 @@ def test_batches_do_not_change_samples(place: Path):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (("text", "--min-chrf", "40"), 2, "--min-chrf needs --round-trip"),
         (("text", "--noise-drop", "0.3"), 2, "--noise-drop needs --noise"),
         (("text", "--tag", "a b"), 2, "--tag must"),
         (("text", "--workers", "2"), 2, "--workers needs --on"),
@@ -168,10 +165,3 @@ def test_mistakes(place: Path, options: tuple[str, ...], code: int, message: str
     assert result.exit_code == code
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
-
-
-def test_the_round_trip_must_be_the_other_direction(place: Path):
-    there = directed(place / "there", "de", "en")
-    result = typed("backtranslate", there, "text", "-o", "out", *RANDOM, "--round-trip", there)
-    assert result.exit_code == 2
-    assert "the round trip must translate de → en back, but the model translates de → en; name another" in result.stderr
