@@ -104,12 +104,6 @@ def read_asset(name: str) -> str:
     return resources.files("dragoman.reporting").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def facts_html(title: str, facts: Sequence[tuple[str, str]]) -> str:
-    """Return names with their values below a title; empty values are left out."""
-    rows = [(name, [value]) for name, value in facts if value]
-    return str(render("notebook_table.html", title=title, header=[], rows=rows, notes=()))
-
-
 def table_html(
     title: str, header: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], *, notes: Sequence[str] = ()
 ) -> str:

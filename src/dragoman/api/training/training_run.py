@@ -29,12 +29,10 @@ from dragoman.data.saved_test_sets import save_test_sets
 from dragoman.engines.directions import has_language_tokens
 from dragoman.environment import limit_kernel_caches
 from dragoman.errors import DataError
-from dragoman.evaluation.results import SetScore, format_score
+from dragoman.evaluation.results import SetScore
 from dragoman.files import atomic_write
 from dragoman.models.base import Model
 from dragoman.models.build import build_model, load_model
-from dragoman.reporting.html import facts_html
-from dragoman.reporting.number_format import format_count
 from dragoman.run_files import CHECKPOINTS, PROJECT
 from dragoman.stop_signal import StopRequested, StopSignal
 from dragoman.text import Tokenizer
@@ -46,7 +44,6 @@ from dragoman.training.callbacks.events import (
     plugin_callbacks,
 )
 from dragoman.training.callbacks.run_record import RunRecord
-from dragoman.training.callbacks.status import closing
 from dragoman.training.checkpoint import CheckpointStore, load_weights
 from dragoman.training.distributed.process_group import ProcessGroup, join_process_group
 from dragoman.training.dry_run import with_precision
@@ -65,16 +62,6 @@ class TrainResult:
     run: Path
     bundle: Bundle | None = None
     scores: tuple[SetScore, ...] = ()
-
-    def _repr_html_(self) -> str:
-        """Return the end, the folders and the scores as HTML, for notebooks."""
-        facts = [("training", closing(self.ended)), ("run", str(self.run))]
-        facts.append(("bundle", "" if self.bundle is None else str(self.bundle.path)))
-        for each in self.scores:
-            name = f"{each.name}, {format_count(each.sentences, 'sentence')}"
-            values = ", ".join(f"{score.metric} {format_score(score)}" for score in each.scores)
-            facts.append((name if each.model == "trained" else f"{name}, {each.model}", values))
-        return facts_html("Training result", facts)
 
 
 def train_model(

@@ -122,15 +122,6 @@ class Translator(TextTranslator):
         """Return the languages and the engine."""
         return f"Translator({list_directions(self.directions)}; {self.engine_reason or self.engine.name})"
 
-    def _repr_html_(self) -> str:
-        """Return the languages, the models, the engine and the search as HTML, for notebooks."""
-        from dragoman.api.translation.notebook import translator_html  # noqa: PLC0415 -- pages are rarely needed
-
-        engine = self.engine_reason or self.engine.name
-        return translator_html(
-            self.languages, self.bundles, self.search_settings, engine=engine, glossary=self.glossary
-        )
-
     @classmethod
     def open(  # noqa: PLR0913 -- one keyword per option
         cls,

@@ -14,8 +14,6 @@ from dragoman.data.shards import Shards
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import read_json, sha256_of_file
-from dragoman.reporting.html import facts_html
-from dragoman.reporting.number_format import format_count
 from dragoman.text import Tokenizer, language_token_id, tokenizer_from_bytes
 from dragoman.text.language_tokens import begin_tokens, language_place
 
@@ -39,15 +37,6 @@ class PreparedData:
 
     folder: Path
     manifest: dict[str, Any] = field(repr=False)
-
-    def _repr_html_(self) -> str:
-        """Return the sets and the tokenizers as HTML, for notebooks."""
-        splits = {name: format_count(split["rows"], "pair") for name, split in self.manifest["splits"].items()}
-        sizes = {side: format_count(each.size, "token") for side, each in self.tokenizers().items()}
-        if len({entry["path"] for entry in self.manifest["tokenizers"].values()}) == 1:
-            sizes = {"both sides": sizes["source"]}
-        vocabulary = [(f"vocabulary, {side}", size) for side, size in sizes.items()]
-        return facts_html("Prepared data", [("folder", str(self.folder)), *splits.items(), *vocabulary])
 
     @classmethod
     def open(cls, folder: Path | str) -> Self:
