@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.reporting import heading, parser, table, write
-from dragoman.api.files.text_files import check_text_file, count_columns, file_suffix, parse_format
+from dragoman.api.files.text_files import check_text_file, file_suffix, parse_format
 from dragoman.documents.formats import find_format, read_document
 from dragoman.errors import DragomanError
 from dragoman.markup.tagged_text import TaggedText
@@ -30,8 +30,6 @@ def outcome(path: Path) -> tuple[str, str]:
         if suffix := parse_format(None, str(path)).suffix:
             return _document(path, suffix)
         note = check_text_file(str(path))
-        if count_columns(str(path))[0] > 1:
-            return "refused", "a table; translate one column"
         return ("text with a note", note) if note else ("text", "")
     except DragomanError as error:
         message = str(error)

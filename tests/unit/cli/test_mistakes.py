@@ -31,7 +31,7 @@ MISTAKES = [
     (
         "translate BUNDLE table.tsv",
         2,
-        "a table of 2 columns; translate one column, here the first: cat table.tsv | cut -f1 | dragoman translate ",
+        "got table.tsv, a table of 2 columns; save one column in a file",
     ),
     ("translate BUNDLE a.pdf", 2, "got a.pdf; convert it to .docx with LibreOffice, or to .txt with pdftotext"),
     ("translate BUNDLE ui.json -o ui.de.json", 1, "ui.json must be JSON, got: Expecting value: line 1"),

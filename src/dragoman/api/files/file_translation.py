@@ -21,7 +21,7 @@ from dragoman.api.files.document_translation import document_notes, read_bytes, 
 from dragoman.api.files.input_lines import LineBlock, LineReader, decoded_lines
 from dragoman.api.files.output_lines import LineFormat
 from dragoman.api.files.resumable_output import START_OVER, ResumableOutput, journal_path, partial_path
-from dragoman.api.files.text_files import check_text_file, count_columns, parse_format
+from dragoman.api.files.text_files import check_text_file, parse_format
 from dragoman.api.notebook.stage_display import shown_progress
 from dragoman.api.translation.text_translator import TextTranslator, warn_about_damage
 from dragoman.documents.formats import check_output_suffix, read_document
@@ -233,12 +233,6 @@ def _check_text(path: Path, *, is_forced: bool) -> None:
     """Reject what the command line rejects as text."""
     if note := check_text_file(str(path), is_forced=is_forced, way_out=_AS_TEXT):
         warnings.warn(re.sub(r"--as (\w+)", r'read_as="\1"', note), stacklevel=4)
-    columns = 1 if is_forced else count_columns(str(path))[0]
-    if columns > 1:
-        raise ConfigError(
-            f"the input must have one sentence per line, got {path}, a table of {columns} columns; save one of them "
-            "in a file"
-        )
 
 
 def _check_output(path: Path, output: Path, *, force: bool) -> None:

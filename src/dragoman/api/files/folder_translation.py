@@ -18,7 +18,7 @@ from typing import Any
 from dragoman.api.files.file_translation import FileProgress, MapBlocks, OnProgress, check_output
 from dragoman.api.files.input_lines import LineBlock, LineReader
 from dragoman.api.files.resumable_output import START_OVER, Journal, ResumableOutput, different_options, partial_path
-from dragoman.api.files.text_files import count_columns, file_suffix, has_layout, is_text_file
+from dragoman.api.files.text_files import file_suffix, has_layout, is_text_file
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import atomic_write, file_lock, fsync, open_without_links, remove_temporary_files
 from dragoman.run_files import BUNDLE, PROJECT, RECORD
@@ -166,11 +166,7 @@ def _find_files(folder: Path, *, as_text: bool) -> tuple[list[str], list[str]]:
         for path in folder.rglob("*")
         if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
-    texts = [
-        name
-        for name in names
-        if is_text_file(folder / name, is_forced=as_text) and (as_text or count_columns(str(folder / name))[0] == 1)
-    ]
+    texts = [name for name in names if is_text_file(folder / name, is_forced=as_text)]
     return texts, sorted(set(names) - set(texts))
 
 

@@ -1,9 +1,7 @@
 """Decide whether a file is plain text or a table, by its name and its first bytes."""
 
 import csv
-import json
 import re
-import shlex
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -12,8 +10,7 @@ from dragoman.api.files.input_lines import STDIN, LineReader
 from dragoman.documents.content_kinds import binary_kind, content_kind
 from dragoman.documents.formats import conversion_of, document_suffixes, is_document
 from dragoman.errors import ConfigError, DataError, DragomanError
-from dragoman.language_codes import canonical_language, is_corpus_language
-from dragoman.text.other_language import NOTE_SAMPLE, column_languages, fitting_answers
+from dragoman.language_codes import is_corpus_language
 
 _TEXT = frozenset(
     {"", ".txt", ".text", ".lines", ".utf8", ".utf-8", ".raw", ".plain", ".snt", ".sent", ".sents", ".seg", ".mono"}
@@ -57,7 +54,6 @@ _FIXES = {
 
 _DELIMITERS = {".tsv": "\t", ".tab": "\t", ".csv": ",;\t"}
 _SAMPLED_BYTES, _SAMPLED_ROWS = 1 << 16, 50
-_CSV_COLUMN = "import csv, sys; [print(*row[{}].split()) for row in csv.reader(sys.stdin, delimiter={})]"
 
 
 def has_layout(suffix: str) -> bool:
@@ -119,12 +115,18 @@ def check_text_file(path: str, *, is_forced: bool = False, way_out: str = _AS_TE
         if "read_as" in way_out:
             fix = re.sub(r"add --as (\w+)", r'pass read_as="\1"', fix)
         raise ConfigError(f"the input must be {supported}, got {path}{reason.rstrip()}; {fix}")
+    if not is_forced and (columns := count_columns(path)) > 1:
+        raise ConfigError(
+            f"the input must have one sentence per line, got {path}, a table of {columns} columns; save one column in "
+            "a file"
+        )
     return "" if is_forced else content_note(path, head.decode("utf-8", "ignore"))
 
 
 def is_text_file(path: Path, *, is_forced: bool = False) -> bool:
     """Whether a file is plain text, as `check_text_file` decides."""
-    return not _reason(file_suffix(path.name), _first_bytes(str(path)), is_forced=is_forced)
+    is_text = not _reason(file_suffix(path.name), _first_bytes(str(path)), is_forced=is_forced)
+    return is_text and (is_forced or count_columns(str(path)) == 1)
 
 
 def content_note(name: str, text: str) -> str:
@@ -169,16 +171,16 @@ def _first_bytes(path: str) -> bytes:
         return b""
 
 
-def count_columns(path: str) -> tuple[int, str]:
-    """Return the number of columns of a table and its delimiter, by its name and first rows; 1 for other files.
+def count_columns(path: str) -> int:
+    """Return the number of columns of a table, by its name and first rows; 1 for other files.
 
     Rows of a table have the same number of columns; sentences with commas have not.
     """
     for delimiter in _DELIMITERS.get(Path(path.removesuffix(".gz")).suffix.lower(), ""):
         counts = {len(row) for row in islice(csv.reader(_first_lines(path), delimiter=delimiter), _SAMPLED_ROWS) if row}
         if len(counts) == 1 and (columns := counts.pop()) > 1:
-            return columns, delimiter
-    return 1, ""
+            return columns
+    return 1
 
 
 def _first_lines(path: str) -> list[str]:
@@ -190,23 +192,3 @@ def _first_lines(path: str) -> list[str]:
         return []
     end = data.rfind(b"\n") + 1
     return data[: end or None].decode("utf-8-sig", "replace").splitlines(keepends=True)
-
-
-def column_in_language(path: str, delimiter: str, language: str) -> int | None:
-    """Return the number, from 1, of the column in a language, by its heading or its text; None if none is certain."""
-    rows = [row for row in islice(csv.reader(_first_lines(path), delimiter=delimiter), NOTE_SAMPLE) if row]
-    headings = [canonical_language(cell.strip()).lower() for cell in rows[0]]
-    if (code := canonical_language(language).lower()) in headings:
-        return headings.index(code) + 1
-    found = column_languages(list(zip(*(rows[1:] or rows), strict=True)))
-    right = fitting_answers(language) if language and any(found) else frozenset()
-    return next((number for number, each in enumerate(found, 1) if each in right), None)
-
-
-def column_command(path: str, delimiter: str, translate: str, column: int = 1) -> str:
-    """Return a command that passes a column of a table, counted from 1, to the command `translate`."""
-    read = f"{'gzip -dc' if path.endswith('.gz') else 'cat'} {shlex.quote(path)}"
-    is_tsv = Path(path.removesuffix(".gz")).suffix.lower() != ".csv"
-    script = _CSV_COLUMN.format(column - 1, json.dumps(delimiter))
-    cut = f"cut -f{column}" if is_tsv else f"python3 -c {shlex.quote(script)}"
-    return f"{read} | {cut} | {translate}"

@@ -126,12 +126,10 @@ def distill(  # noqa: PLR0913 -- one parameter per option
 def check_input(source: Path, output: Path, *, resume: bool, force: bool) -> None:
     """Check the input and the output folder before a model is loaded."""
     from dragoman.api.files.folder_translation import check_output_folder
-    from dragoman.api.files.text_files import check_text_file, count_columns
+    from dragoman.api.files.text_files import check_text_file
 
     if not source.is_file():
         raise DataError(f"{source} is no text file; name one with one sentence per line")
-    if (columns := count_columns(str(source))[0]) > 1:
-        raise DataError(f"{source} is a table of {columns} columns; save one column in a file, a sentence per line")
     if note := check_text_file(str(source), way_out=""):
         echo(f"note    {note}", err=True)
     if source.resolve().is_relative_to(output.resolve()):

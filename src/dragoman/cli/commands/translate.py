@@ -16,7 +16,7 @@ from dragoman.cli.console import EXIT_STOPPED, echo, print_next, print_warning, 
 from dragoman.cli.options.arguments import MODEL_OR_EXAMPLE, Ensemble, On, Resume, Workers, flag
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.memories import MemoryName, MemoryThreshold
-from dragoman.cli.options.models import model_directions, named_or_example, open_for_text
+from dragoman.cli.options.models import named_or_example, open_for_text
 from dragoman.cli.options.outputs import Force
 from dragoman.cli.screens.flagged_texts import FailOn, fail_on_document, fail_on_lines, parse_fail_on
 from dragoman.cli.screens.string_updates import Check, More, Update, run_on_strings
@@ -175,7 +175,7 @@ def translate(  # noqa: PLR0913 -- one parameter per option
             split=split,
             counted_flags=kinds,
         )
-        _check_input(input_, bundle, engine.source_language, as_text=read_as.is_given)
+        _check_input(input_, bundle, as_text=read_as.is_given)
         if input_ != "-" and Path(input_).is_dir():
             as_text = read_as.is_given
             _translate_folder(open_work, Path(input_), output, kinds, resume=resume, force=force, as_text=as_text)
@@ -253,7 +253,7 @@ def _translate_folder(
         fail_on_lines(work, str(folder), kinds)
 
 
-def _check_input(path: str, bundle: Path, language: str | None, *, as_text: bool) -> None:
+def _check_input(path: str, bundle: Path, *, as_text: bool) -> None:
     """Reject what is not plain text, and print a note on text that looks like something else."""
     from dragoman.api.files.text_files import check_text_file
 
@@ -265,32 +265,8 @@ def _check_input(path: str, bundle: Path, language: str | None, *, as_text: bool
         )
     if (Path(path) / "manifest.json").is_file():
         raise ConfigError(f"{path} is a bundle, not a text; an ensemble is --ensemble {path}")
-    if not as_text:
-        _check_no_table(path, bundle, language)
     if note:
         echo(f"note    {note}", err=True)
-
-
-def _check_no_table(path: str, bundle: Path, language: str | None) -> None:
-    """Reject a table: its lines are no sentences."""
-    from dragoman.api.files.text_files import column_command, column_in_language, count_columns
-
-    columns, delimiter = count_columns(path)
-    if columns > 1:
-        language = language or _source_language(bundle)
-        column = column_in_language(path, delimiter, language)
-        which = "the first" if column is None else f"column {column}, in {language}"
-        command = column_command(path, delimiter, f"dragoman translate {shlex.quote(str(bundle))}", column or 1)
-        raise ConfigError(
-            f"the input must have one sentence per line, got {path}, a table of {columns} columns; translate one "
-            f"column, here {which}: {command}"
-        )
-
-
-def _source_language(bundle: Path) -> str:
-    """Return the source language of a model; empty if it has several directions, or cannot be opened."""
-    directions = model_directions(bundle)
-    return directions[0][0] if len(directions) == 1 else ""
 
 
 def _is_needed(source: LineReader, output: Path | None, *, resume: bool, force: bool) -> bool:
