@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,8 +19,8 @@ from dragoman.config.synthetic import BLANK, NoiseSettings, PairFilters, TagSett
 from dragoman.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from dragoman.api.synthetic import MakePair, Pair, SyntheticCorpus
-    from dragoman.cli.options.line_work import LineWork, OpenWork
+    from dragoman.api.synthetic import Pair, SyntheticCorpus
+    from dragoman.cli.options.line_work import OpenWork
 
 Output = Annotated[Path, option("DIR", "Folder of the corpus and its record.", "--output", "-o")]
 ReverseModel = Annotated[
@@ -63,21 +63,25 @@ def backtranslate(  # noqa: PLR0913 -- one parameter per option
     with report_errors("run the same command with --resume to continue"):
         check_input(text, output, resume=resume, force=force)
         from dragoman.api.files.output_lines import LineFormat
+        from dragoman.api.synthetic import noisy, removal_reason, write_corpus
         from dragoman.cli.options.line_work import line_work
 
+        def make_pair(number: int, line: Mapping[str, Any]) -> Pair | str:
+            if reason := removal_reason(line, filters):
+                return reason
+            source = noisy(line["text"], noise, number) if noise.noise else line["text"]
+            return f"{tagging.tag} {source}" if tagging.tag else source, line["source"]
+
         open_work = line_work(on, workers, bundle, ensemble, engine, search, LineFormat(json=True))
-
-        def describe(work: LineWork) -> tuple[tuple[str, str], MakePair, Mapping[str, Any]]:
-            facts = {
-                "kind": "back-translation",
-                "models": [str(path) for path in (bundle, *(ensemble or ()))],
-                **tagging.model_dump(),
-                "noise": noise.model_dump() if noise.noise else None,
-                "filters": filters.model_dump(),
-            }
-            return work.languages[::-1], _pair_of_back_translation(tagging.tag, filters, noise), facts
-
-        corpus = _translate_corpus(open_work, text, output, describe, resume=resume, force=force)
+        languages, translated = _translate(open_work, text, output, resume=resume, force=force)
+        facts = {
+            "kind": "back-translation",
+            "models": [str(path) for path in (bundle, *(ensemble or ()))],
+            **tagging.model_dump(),
+            "noise": noise.model_dump() if noise.noise else None,
+            "filters": filters.model_dump(),
+        }
+        corpus = write_corpus(output, languages[::-1], make_pair, facts | translated)
         symbols = [tagging.tag] if tagging.tag else []
         _print_use(corpus, "back-translation", [*symbols, *([BLANK] if noise.noise else [])])
 
@@ -107,20 +111,17 @@ def distill(  # noqa: PLR0913 -- one parameter per option
     with report_errors("run the same command with --resume to continue"):
         check_input(source, output, resume=resume, force=force)
         from dragoman.api.files.output_lines import LineFormat
+        from dragoman.api.synthetic import removal_reason, write_corpus
         from dragoman.cli.options.line_work import line_work
 
+        def make_pair(_: int, line: Mapping[str, Any]) -> Pair | str:  # [kim2016] (section 3.2)
+            return removal_reason(line, filters) or (line["source"], line["text"])
+
         open_work = line_work(on, workers, bundle, ensemble, engine, search, LineFormat(json=True))
-
-        def describe(work: LineWork) -> tuple[tuple[str, str], MakePair, Mapping[str, Any]]:
-            facts = {
-                "kind": "distillation",
-                "models": [str(path) for path in (bundle, *(ensemble or ()))],
-                "filters": filters.model_dump(),
-            }
-            return work.languages, _pair_of_distillation(filters), facts
-
-        corpus = _translate_corpus(open_work, source, output, describe, resume=resume, force=force)
-        _print_use(corpus, "distillation")
+        languages, translated = _translate(open_work, source, output, resume=resume, force=force)
+        models = [str(path) for path in (bundle, *(ensemble or ()))]
+        facts = {"kind": "distillation", "models": models, "filters": filters.model_dump()}
+        _print_use(write_corpus(output, languages, make_pair, facts | translated), "distillation")
 
 
 def check_input(source: Path, output: Path, *, resume: bool, force: bool) -> None:
@@ -137,41 +138,28 @@ def check_input(source: Path, output: Path, *, resume: bool, force: bool) -> Non
     check_output_folder(output, resume=resume, force=force)
 
 
-def _translate_corpus(
-    open_work: OpenWork,
-    source: Path,
-    output: Path,
-    describe: Callable[[LineWork], tuple[tuple[str, str], MakePair, Mapping[str, Any]]],
-    *,
-    resume: bool,
-    force: bool,
-) -> SyntheticCorpus:
-    """Translate the lines of a file, and write the pairs that are kept.
-
-    `describe` returns the languages of the pairs, a function that makes a pair, and facts for the record.
-    """
+def _translate(
+    open_work: OpenWork, source: Path, output: Path, *, resume: bool, force: bool
+) -> tuple[tuple[str, str], dict[str, Any]]:
+    """Translate the lines of a file; return the languages of the model, and facts for the record."""
     from dragoman.api.files.folder_translation import translate_files
-    from dragoman.api.synthetic import LINES, write_corpus
+    from dragoman.api.synthetic import LINES
     from dragoman.cli.screens.progress import translation_progress
     from dragoman.text.other_language import language_note
 
-    with open_work() as work:
-        with translation_progress(str(source)) as tell:
-            found = translate_files(
-                work.blocks, {LINES: source}, output, job=work.job, resume=resume, force=force, on_progress=tell
-            )
-            if code := EXIT_STOPPED.get(found.status):
-                echo(
-                    f"{found.status} after {found.lines:,} lines; run the same command with --resume to continue",
-                    err=True,
-                )
-                raise typer.Exit(code)
-        if note := language_note(work.sample, work.languages[0]):
-            echo(f"note    {note}", err=True)
-        languages, make_pair, facts = describe(work)
+    with open_work() as work, translation_progress(str(source)) as tell:
+        found = translate_files(
+            work.blocks, {LINES: source}, output, job=work.job, resume=resume, force=force, on_progress=tell
+        )
+    if code := EXIT_STOPPED.get(found.status):
+        again = "run the same command with --resume to continue"
+        echo(f"{found.status} after {found.lines:,} lines; {again}", err=True)
+        raise typer.Exit(code)
+    if note := language_note(work.sample, work.languages[0]):
+        echo(f"note    {note}", err=True)
     read = found.finished[LINES]
     input_ = {"file": source.name, "lines": read.lines, "bytes": read.input_bytes, "sha256": read.input_sha256}
-    return write_corpus(output, languages, make_pair, {**facts, "translation": work.job, "input": input_})
+    return work.languages, {"translation": work.job, "input": input_}
 
 
 def _print_use(corpus: SyntheticCorpus, name: str, symbols: Sequence[str] = ()) -> None:
@@ -187,22 +175,3 @@ def _print_use(corpus: SyntheticCorpus, name: str, symbols: Sequence[str] = ()) 
     files = json.dumps([str(path.resolve()) for path in corpus.files], ensure_ascii=False)
     echo(f'[[data.train]]\nname = "{name}"\nfiles = {files}\nweight = 1.0')
     print_next("dragoman check")
-
-
-def _pair_of_back_translation(tag: str, filters: PairFilters, noise: NoiseSettings) -> MakePair:
-    from dragoman.api.synthetic import noisy, removal_reason
-
-    def make_pair(number: int, line: Mapping[str, Any]) -> Pair | str:
-        if reason := removal_reason(line, filters):
-            return reason
-        source = noisy(line["text"], noise, number) if noise.noise else line["text"]
-        return f"{tag} {source}" if tag else source, line["source"]
-
-    return make_pair
-
-
-def _pair_of_distillation(filters: PairFilters) -> MakePair:
-    """Return what makes a pair of a source and the teacher's translation. Paper: [kim2016] (section 3.2)."""
-    from dragoman.api.synthetic import removal_reason
-
-    return lambda _, line: removal_reason(line, filters) or (line["source"], line["text"])
