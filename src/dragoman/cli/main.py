@@ -48,7 +48,6 @@ COMMANDS = {
     "mirror": "Write a folder of models for machines without network, or for a web server.",
     "memory": "Import, export, list, search, share and remove translation memories.",
     "database": "Back up and restore the database of memories and corrections.",
-    "model": "Summarize a model: modules, parameters, FLOPs and memory.",
     "config": "Show configurations, presets and the JSON Schema.",
     "doctor": "Report the machine, installed packages, and commands that install missing ones.",
 }

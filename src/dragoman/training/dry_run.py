@@ -16,7 +16,7 @@ from dragoman.data.batch import Batch
 from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.environment import peak_memory
 from dragoman.models.build import build_model
-from dragoman.models.summary import summarize
+from dragoman.models.cost import model_cost
 from dragoman.nn.stateless_noise import Noise
 from dragoman.run_files import PROJECT
 from dragoman.training.distributed.process_group import ProcessGroup
@@ -48,7 +48,7 @@ class DryRun:
 
 def dry_run_tokens(config: Config) -> int:
     """Target tokens per update of a dry run: at most a full batch, and few enough to take seconds."""
-    return min(config.training.batch_tokens, max(64, int(_MAX_FLOPS / summarize(config).cost.training_flops)))
+    return min(config.training.batch_tokens, max(64, int(_MAX_FLOPS / model_cost(config).training_flops)))
 
 
 def measure_updates(config: Config, vocabulary: tuple[int, int], batches: Sequence[Batch]) -> DryRun:
@@ -75,7 +75,7 @@ def faster_precision(config: Config, vocabulary: tuple[int, int], device: torch.
     On a CPU one thread is measured, by the time it computes: other programs of the machine hardly change the result.
     """
     is_cpu = device.type == "cpu"
-    flops = summarize(config).cost.training_flops
+    flops = model_cost(config).training_flops
     fewest, most = _PRECISION_TOKENS
     sentences = int(min(most, max(fewest, _PRECISION_FLOPS / flops))) // _PRECISION_LENGTH
     lengths = np.full(sentences, _PRECISION_LENGTH)

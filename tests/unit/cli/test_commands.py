@@ -30,7 +30,7 @@ def test_the_version(run):
 
 def test_help_names_every_command(run):
     shown = run("--help").stdout
-    assert all(command in shown for command in ("config", "model", "doctor"))
+    assert all(command in shown for command in ("config", "train", "doctor"))
 
 
 def test_show_prints_a_configuration_that_loads_again(run, tmp_path: Path):
@@ -42,8 +42,8 @@ def test_show_prints_a_configuration_that_loads_again(run, tmp_path: Path):
     assert Config.model_validate(as_json) == load_config("luong2015-desk")
 
 
-@pytest.mark.parametrize("command", [["config", "show"], ["model"]], ids=" ".join)
-def test_a_folder_stands_for_its_configuration(run, command, tmp_path: Path):
+def test_a_folder_stands_for_its_configuration(run, tmp_path: Path):
+    command = ("config", "show")
     project = tmp_path / "fr-en"
     project.mkdir()
     (project / "dragoman.toml").write_text('extends = "luong2015-desk"\n', encoding="utf-8")
@@ -74,9 +74,8 @@ def test_presets_are_listed_with_a_line_each(run):
         (["luong2015-desk", "--set", "nonsense"], "section.setting=value"),
     ],
 )
-@pytest.mark.parametrize("command", [["config", "show"], ["model"]], ids=" ".join)
-def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(run, command, arguments, says):
-    result = run(*command, *arguments)
+def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(run, arguments, says):
+    result = run("config", "show", *arguments)
     assert result.exit_code == 2
     assert 2 in EXIT_CODES
     assert result.stdout == ""
@@ -91,21 +90,12 @@ def test_several_mistakes_are_named_together(run):
     assert "did you mean adam?" in result.stderr
 
 
-def test_the_model_summary_adds_up(run):
-    summary = json.loads(run("model", "vaswani2017-base", "--json").stdout)
-    assert summary["parameters"] == sum(part["parameters"] for part in summary["parts"]) == 63_082_632
-    shown = run("model", "vaswani2017-base", "--depth", "1").stdout
-    assert f"{summary['parameters']:,}" in shown
-    assert "MFLOP" in shown
-    assert all(len(line) <= 100 for line in shown.splitlines())
-
-
 def test_a_missing_package_is_said_with_its_mend(run, monkeypatch: pytest.MonkeyPatch):
     def nothing_there(module: str, extra: str, what: str) -> None:
         raise MissingExtraError(f"{what} needs the package {module}; {install_command(extra)}")
 
     monkeypatch.setattr("dragoman.environment.require", nothing_there)
-    result = run("model", "pairs-30k")
+    result = run("check", "pairs-30k")
     assert result.exit_code == 3
     assert install_command("train") in result.stderr
 

@@ -94,7 +94,7 @@ def test_help_imports_no_rich_and_pydantic_only_for_settings(arguments: list[str
         ("trian", "trian is no command of dragoman; did you mean train?"),
         ("config shw", "shw is no command of dragoman config; did you mean show?"),
         ("translate m --beam x", "--beam must be a whole number, got 'x'; see dragoman translate --help"),
-        ("model m --length=0", "--length must be a whole number of at least 1, got 0; see dragoman model --help"),
+        ("average r --last=0", "--last must be a whole number of at least 1, got 0; see dragoman average --help"),
         (
             "translate m --beam",
             "Option '--beam' requires an argument; write --beam INT (Beam size; ",

@@ -88,7 +88,7 @@ MISTAKES = [
     ("check project --on-bad-line ignore", 2, "--on-bad-line must be error, skip or replace, got ignore; see"),
     ("average project -o x", 1, "project has no run: the project is not trained yet; dragoman train makes runs"),
     (
-        "model pairs-31k",
+        "config show pairs-31k",
         2,
         "the configuration must be a .toml file or a preset, got pairs-31k; did you mean",
     ),

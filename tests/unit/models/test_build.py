@@ -12,7 +12,7 @@ from dragoman.config import Config, TransformerConfig, load_config
 from dragoman.errors import BundleError, ConfigError
 from dragoman.models import build
 from dragoman.models.build import build_model, load_model
-from dragoman.models.summary import summarize
+from dragoman.models.cost import model_cost
 from dragoman.models.transformer import TransformerEncoder
 from dragoman.text import SentencePieceTokenizer, train_sentencepiece
 from testkit.presets import MODELS, tiny_config
@@ -60,12 +60,12 @@ def test_no_positions_are_zero_also_on_memory_that_was_never_written():
 
 
 @pytest.mark.parametrize("name", MODELS, ids=str)
-def test_every_kind_of_model_can_be_summarized(name: str):
+def test_every_kind_of_model_has_a_cost(name: str):
     described = Config.model_validate({"tokenizer": {"size": 20}, "model": tiny_config(name).model_dump()})
-    summary = summarize(described, length=4)
-    assert summary.parameters > 0
-    assert summary.cost.training_flops > 2 * summary.cost.forward_flops
-    assert summary.cost.training_bytes > 0
+    cost = model_cost(described, length=4)
+    assert cost.parameters > 0
+    assert cost.training_flops > 2 * cost.forward_flops
+    assert cost.training_bytes > 0
 
 
 @pytest.fixture(scope="module")

@@ -41,12 +41,12 @@ def estimate_cost(config: Config, sample: PairSample, batches: BatchStatistics) 
 
     The batches of a large model are smaller than in training; the memory of the missing tokens is added.
     """
-    from dragoman.models.summary import summarize  # noqa: PLC0415 -- needs torch, which checking does not
+    from dragoman.models.cost import model_cost  # noqa: PLC0415 -- needs torch, which checking does not
     from dragoman.training.dry_run import dry_run_tokens  # noqa: PLC0415
 
     lengths = sample.lengths
     tokens = max(dry_run_tokens(config), int(lengths.max()) + 1)
-    missing = max(0, config.training.batch_tokens - tokens) * summarize(config).cost.training_bytes
+    missing = max(0, config.training.batch_tokens - tokens) * model_cost(config).training_bytes
     plan = BatchPlan(
         [CorpusRows("sample", 0, len(lengths))],
         lambda rows: lengths[rows],

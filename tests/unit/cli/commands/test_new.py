@@ -66,7 +66,7 @@ def test_held_out_columns_in_the_wrong_order_are_rejected(corpus: Path):
     assert "exchange its columns" in " ".join(result.output.split())
 
 
-CONFIG_COMMANDS = ("check", "prepare", "train", "model", "config show")
+CONFIG_COMMANDS = ("check", "prepare", "train", "config show")
 
 
 def test_a_folder_that_does_not_exist(corpus: Path):
