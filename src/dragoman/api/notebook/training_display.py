@@ -1,28 +1,18 @@
-"""Training in a notebook: a progress bar with the remaining time, the loss curve, and a sample translation."""
+"""Training in a notebook: a line per validation and message, and a bar with the current values below them."""
 
-import secrets
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 from dragoman.api.notebook.stage_display import CellOutput
 from dragoman.reporting.html import render
-from dragoman.reporting.line_chart import Scale, Series, line_chart_svg
-from dragoman.reporting.number_format import format_compact, format_count
 from dragoman.reporting.safe_display_text import visible
 from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
-from dragoman.training.callbacks.status import (
-    StatusDisplay,
-    TrainingStatus,
-    closing,
-    measure,
-    parameter_count,
-    progress_line,
-    scores,
-)
+from dragoman.training.callbacks.status import StatusDisplay, closing, header, progress_line, scores
 
 _INTERVAL = 1.0  # seconds between updates
-_MAX_MESSAGES = 8
-_MAX_MESSAGE = 400
+_MAX_LINES = 12
+_MAX_MESSAGE, _MAX_SAMPLE = 400, 100  # characters
 
 
 class TrainingDisplay(StatusDisplay):
@@ -31,86 +21,45 @@ class TrainingDisplay(StatusDisplay):
     def __init__(self, output: CellOutput | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock)
         self._output = output or CellOutput()
-        self._name = f"dragoman-{secrets.token_hex(4)}"  # of the chart; unique in the notebook
-        self._validations: list[tuple[float, float]] = []
-        self._messages: list[str] = []
+        self._lines: list[tuple[str, str]] = []
         self._next = 0.0
 
     def on_start(self, started: TrainingStarted) -> None:
         super().on_start(started)
-        self._validations = []
-        self._show()
+        self._say("·", header(started))
 
     def on_update(self, event: StepEvent) -> None:
         super().on_update(event)
         if self.clock() >= self._next:
             self._show()
 
-    def on_validation_start(self, update: int) -> None:
-        super().on_validation_start(update)
-        if self.clock() >= self._next:
-            self._show()
-
     def on_validation_end(self, event: ValidationEvent) -> None:
         super().on_validation_end(event)
-        self._validations = [each for each in self._validations if each[0] < event.update]
-        self._validations.append((event.update, event.loss))
-        self._show()
+        sample = "".join(
+            f"; {visible(each.source, _MAX_SAMPLE)} → {visible(each.translation, _MAX_SAMPLE)}"
+            for each in event.scored.samples[:1]
+        )
+        best = ", the best so far" if event.is_best else ""
+        self._say("·", f"validation @ {event.update:,}: {scores(event).replace('  ', ', ')}{best}{sample}")
 
     def on_message(self, text: str) -> None:
-        self._messages = [*self._messages, visible(text, _MAX_MESSAGE)][-_MAX_MESSAGES:]
-        self._show()
+        self._say("!", visible(text, _MAX_MESSAGE))
 
     def on_end(self, ended: TrainingEnded) -> None:
         super().on_end(ended)
+        more = "" if ended.is_complete else "; train(…, resume=True) continues"
+        self._say("✓" if ended.is_complete else "–", f"{closing(ended)}{more}")
+
+    def _say(self, mark: str, text: str) -> None:
+        self._lines = [*self._lines, (mark, text)][-_MAX_LINES:]
         self._show()
 
     def _show(self) -> None:
-        status = self.status
-        if status is None:
-            self._output.show(
-                str(render("notebook_stages.html", finished=[("!", text) for text in self._messages], stage=None)),
-                "\n".join(self._messages),
-            )
-            return
-        now = self.clock()
+        status, now = self.status, self.clock()
         self._next = now + _INTERVAL
-        line, ended = progress_line(status, now), "" if status.ended is None else _ended(status.ended)
-        html = render(
-            "notebook_training.html",
-            model=_model(status.began),
-            share=status.share,
-            progress=line.replace("  ", " · "),
-            ended=ended,
-            is_validating=status.validating_since is not None,
-            chart=self._chart(status),
-            validated=None if status.validated is None else _validated(status.validated),
-            sample=next(iter(status.validated.scored.samples), None) if status.validated else None,
-            messages=self._messages,
-        )
-        self._output.show(str(html), "\n".join([*self._messages, ended or line]))
-
-    def _chart(self, status: TrainingStatus) -> str:
-        lines = [Series("training", 0, status.curve.points), Series("validation", 1, self._validations)]
-        across = Scale("updates", format_compact, is_whole=True)
-        return line_chart_svg("Loss", lines, across=across, up=Scale("loss", "{:.3g}".format), name=self._name)
-
-
-def _ended(ended: TrainingEnded) -> str:
-    text = f"{'✓' if ended.is_complete else '–'} {closing(ended)}"
-    return text if ended.is_complete else f"{text}; train(…, resume=True) continues"
-
-
-def _model(began: TrainingStarted) -> str:
-    parts = [parameter_count(began), visible(began.device, 40)]
-    if began.processes > 1:
-        parts.append(format_count(began.processes, "process", "processes"))
-    if began.update:
-        parts.append(f"continues from update {began.update:,}")
-    return " · ".join(parts)
-
-
-def _validated(event: ValidationEvent) -> str:
-    best = "the best so far" if event.is_best else f"best {measure(event.metric, event.best_value)}"
-    where = "" if event.is_best else f" @ {event.best_update:,}"
-    return f"validation @ {event.update:,}: {scores(event).replace('  ', ', ')}; {best}{where}"
+        stage, line = None, ""
+        if status is not None and status.ended is None:
+            stage, line = SimpleNamespace(name="training", share=status.share), progress_line(status, now)
+        html = render("notebook_stages.html", finished=self._lines, stage=stage, numbers=line.replace("  ", " · "))
+        lines = [f"{mark} {text}" for mark, text in self._lines]
+        self._output.show(str(html), "\n".join([*lines, line] if line else lines))

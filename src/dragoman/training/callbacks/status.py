@@ -27,30 +27,12 @@ from dragoman.training.callbacks.run_log import recorded_losses
 _WINDOW = 30.0  # seconds of training over which throughput is measured
 _MARKED = 0.5  # seconds of training between entries of that window
 _MEMORY = 0.98  # decay of the moving mean of the loss
-_POINTS = 100  # a curve has from this many points to twice as many
 _CLOSING = {
     "finished": "finished",
     "no better": "stopped early, without improvement",
     "terminated": "stopped by a signal",
     "interrupted": "interrupted",
 }
-
-
-class _Curve:
-    """Curve of a value since the start, as pairs of update and value; it is thinned as it grows."""
-
-    def __init__(self) -> None:
-        self.points: list[tuple[int, float]] = []
-        self._stride = 1
-
-    def add(self, update: int, value: float) -> None:
-        while self.points and self.points[-1][0] >= update:  # after a rollback
-            self.points.pop()
-        if update % self._stride == 0 or not self.points:
-            self.points.append((update, value))
-        if len(self.points) > 2 * _POINTS:  # a new list: another thread may be drawing the old one
-            self._stride *= 2
-            self.points = self.points[::2]
 
 
 @dataclass
@@ -65,7 +47,6 @@ class TrainingStatus:
     loss: float = 0.0
     """Exponential moving mean: about the last 50 updates, those that a resumed run has recorded included."""
     skipped: int = 0
-    curve: _Curve = field(default_factory=_Curve)
     validated: ValidationEvent | None = None
     validating_since: float | None = None
     ended: TrainingEnded | None = None
@@ -90,7 +71,6 @@ class TrainingStatus:
         if not moment.skipped and math.isfinite(moment.loss):
             self._tokens += moment.tokens
             self._add_loss(moment.loss)
-            self.curve.add(moment.update, self.loss)
         if self._seconds >= self._marks[-1][0] + _MARKED:
             self._marks.append((self._seconds, self._tokens, self.update))
             while len(self._marks) > 2 and self._marks[1][0] < self._seconds - _WINDOW:

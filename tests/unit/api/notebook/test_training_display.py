@@ -1,4 +1,4 @@
-"""Training in a notebook: bar, time left, loss curve, sample."""
+"""Training in a notebook: bar, time left, validations."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def trained(updates: int) -> tuple[TrainingDisplay, Recorded, Clock]:
     return display, output, clock
 
 
-def test_a_running_training_shows_a_bar_a_curve_and_the_time_left():
+def test_a_running_training_shows_a_bar_and_the_time_left():
     _, output, _ = trained(100)
 
     page = lxml.html.fromstring(output.pages[-1])
@@ -55,7 +55,6 @@ def test_a_running_training_shows_a_bar_a_curve_and_the_time_left():
     assert "update " in page.text_content()
     assert "1 min 3" in output.texts[-1]
     assert output.texts[-1].endswith(" s left")
-    assert len(list(page.iter("svg"))) == 1
     assert not list(page.iter("script"))
 
 
@@ -63,7 +62,7 @@ def test_it_is_drawn_about_once_per_second():
     _, output, _ = trained(300)
 
     assert 20 <= len(output.pages) <= 35
-    assert max(map(len, output.pages)) < 40_000
+    assert max(map(len, output.pages)) < 5_000
 
 
 def test_a_validation_shows_scores_and_a_sample_as_text():
@@ -73,25 +72,30 @@ def test_a_validation_shows_scores_and_a_sample_as_text():
     display.on_validation_end(validation(50, 1.5))
 
     text = lxml.html.fromstring(output.pages[-1]).text_content()
-    assert "validation @ 50: loss 1.500, BLEU 12.5; the best so far" in text
-    assert "the <cat> → le chat" in text
-    assert "reference: le <chat>" in text
+    assert "validation @ 50: loss 1.500, BLEU 12.5, the best so far; the <cat> → le chat" in text
+
+
+def test_a_long_training_shows_the_last_validations():
+    display, output, _ = trained(1)
+    for number in range(1, 51):
+        display.on_validation_end(validation(number, 1.5))
+    assert "validation @ 50:" in output.pages[-1]
+    assert "validation @ 20:" not in output.pages[-1]
 
 
 def test_the_end_replaces_the_bar():
     display, output, _ = trained(20)
     display.on_end(TrainingEnded("finished", 1000, 62.0, 51_200, 1000, 0.5, "loss"))
 
-    assert output.texts[-1] == "✓ finished: 1,000 updates, 1 min 02 s, best loss 0.500 @ 1,000"
+    assert output.texts[-1].endswith("\n✓ finished: 1,000 updates, 1 min 02 s, best loss 0.500 @ 1,000")
     assert "<progress" not in output.pages[-1]
-    assert "<svg" in output.pages[-1]
 
 
 def test_an_interrupted_training_names_the_call_that_continues_it():
     display, output, _ = trained(20)
     display.on_end(TrainingEnded("interrupted", 20, 2.0, 10_240, None, None, "loss"))
 
-    assert output.texts[-1] == "– interrupted: 20 updates, 2.0 s; train(…, resume=True) continues"
+    assert output.texts[-1].endswith("\n– interrupted: 20 updates, 2.0 s; train(…, resume=True) continues")
 
 
 def test_messages_are_shown_before_and_during_training():
@@ -101,14 +105,3 @@ def test_messages_are_shown_before_and_during_training():
     assert "a &lt;b&gt;" in output.pages[-1]
     display.on_start(STARTED)
     assert "a &lt;b&gt;" in output.pages[-1]
-
-
-def test_a_long_run_keeps_few_points_and_a_rollback_removes_those_after_it():
-    display, output, clock = trained(2000)
-    assert display.status is not None
-    assert len(display.status.curve.points) <= 200
-    display.on_update(step(500, 1.0))
-    assert display.status.curve.points[-1][0] <= 500
-    clock.now += 2
-    display.on_update(step(501, 1.0))
-    assert "<svg" in output.pages[-1]

@@ -293,12 +293,3 @@ def test_the_mean_loss_of_a_resumed_run_continues(tmp_path: Path):
         resumed.add(replace(moment(number), loss=loss))
     assert resumed.loss == pytest.approx(whole.loss)
     assert not TrainingStatus(replace(begin(), folder=tmp_path), started=0.0).has_begun
-
-
-def test_a_long_course_keeps_few_values():
-    status = TrainingStatus(begin(most=10**6), started=0.0)
-    for number in range(1, 10_000):
-        status.add(moment(number, loss=10_000 / number))
-    losses = [loss for _, loss in status.curve.points]
-    assert 100 <= len(losses) <= 200
-    assert losses == sorted(losses, reverse=True)
