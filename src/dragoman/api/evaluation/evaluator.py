@@ -244,19 +244,10 @@ class _EvaluationRun:
             statistics.add(member.lines)
             return TestOutput(list(member.lines))
         assert member.bundle is not None
-        engine, progress, began = self.engine, self.progress, time.perf_counter()
+        progress, began = self.progress, time.perf_counter()
         progress.begin(f"opening {member.name}")
-        opened = Translator.open(
-            member.bundle,
-            engine=engine.engine,
-            precision=engine.precision,
-            device=engine.device,
-            threads=engine.threads,
-            search=self.search,
-            batch_tokens=engine.batch_tokens,
-            shortlist=engine.shortlist,
-        )
-        translator = in_direction(opened, self.languages)
+        settings = self.engine.model_dump(exclude={"source_language", "target_language"})
+        translator = in_direction(Translator.open(member.bundle, search=self.search, **settings), self.languages)
         if self.tell is not None:
             for line in _engine_messages(translator):
                 self.tell(line)

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
@@ -166,31 +166,14 @@ def open_bundle(path: Path, *, verify_again: bool = False, outline: bool = False
 def open_translator(bundle: Bundle, role: EngineRole, settings: ServerSettings, threads: int) -> Translator:
     """Open a translator for a role, and try it: its translation must have a text and a finite score."""
     search = None if settings.beam is None else SearchSettings(beam=settings.beam)
+    options: dict[str, Any] = {"incremental": True}
     if role == "default":
-        translator = Translator.open(
-            bundle,
-            engine=settings.engine,
-            precision=settings.precision,
-            device=settings.device,
-            threads=threads,
-            search=search,
-            incremental=settings.incremental,
-            shortlist=settings.shortlist,
-        )
-    elif role == "capable":
-        translator = Translator.open(
-            bundle,
-            device=settings.device,
-            threads=threads,
-            search=search,
-            incremental=True,
-            shortlist=settings.shortlist,
-        )
-    else:
-        engine: Literal["torch", "auto"] = "torch" if is_installed("torch") else "auto"
-        translator = Translator.open(
-            bundle, engine=engine, device=settings.device, threads=threads, search=search, incremental=True
-        )
+        options = {"engine": settings.engine, "precision": settings.precision, "incremental": settings.incremental}
+    elif role == "inspection" and is_installed("torch"):
+        options["engine"] = "torch"
+    translator = Translator.open(
+        bundle, device=settings.device, threads=threads, search=search, shortlist=settings.shortlist, **options
+    )
     if getattr(translator.shared_engine, "has_new_export", False):
         _log.info("%s", getattr(translator.shared_engine, "note", ""))
     first = translator.direction(*translator.directions[0])
