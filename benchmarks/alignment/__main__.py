@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any, get_args
@@ -24,7 +25,7 @@ from dragoman.api.alignment.word_attention import WordAttention, from_alignment
 from dragoman.api.translation.attention import AttentionMaps, posterior
 from dragoman.api.translation.translator import Translator
 from dragoman.api.translation.word_alignment import require_attention, word_alignment
-from dragoman.config.alignment import USUAL_MAP, AlignmentSettings, AttentionChoice, AttentionReading, Symmetrization
+from dragoman.config.alignment import USUAL_MAP, AttentionChoice, AttentionReading, Symmetrization
 from dragoman.evaluation.alignment.error_rate import GoldLinks, Links, score_alignment
 from dragoman.evaluation.alignment.extraction import argmax_links
 
@@ -65,9 +66,10 @@ def links_of(
     ahead: Sequence[WordAttention], back: Sequence[WordAttention] | None, way: Symmetrization | None
 ) -> list[Links]:
     """The links of two directions, or without a way those of the first alone; the end of the source is left aside."""
-    settings = AlignmentSettings(words="spaces", ignore_end=True, symmetrization=way or "union")
-    others = [None] * len(ahead) if back is None or way is None else back
-    return [one.links_with(other, settings) for one, other in zip(ahead, others, strict=True)]
+    one, other = ([replace(each, links=argmax_links(each.weights)) for each in maps] for maps in (ahead, back or ()))
+    if not other or way is None:
+        return [each.links for each in one]
+    return [each.links_with(turned, way) for each, turned in zip(one, other, strict=True)]
 
 
 def select_map(

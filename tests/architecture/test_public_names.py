@@ -21,10 +21,7 @@ SIGNATURES = {
         "(translator: 'Translator | Bundle | Path | str', sources: 'Lines', targets: 'Lines', *, "
         "backward: 'Translator | Bundle | Path | str | None' = None, layer: 'int | None' = None, "
         "head: \"int | Literal['mean']\" = 'mean', reading: 'AttentionReading' = 'lexical', "
-        "backward_layer: 'int | None' = None, backward_head: \"int | Literal['mean'] | None\" = None, "
-        "backward_reading: 'AttentionReading | None' = None, extraction: 'Extraction' = 'argmax', "
-        "threshold: 'float | None' = None, symmetrization: 'Symmetrization' = 'grow-diag-final', "
-        "ignore_end: 'bool' = False, words: 'Words' = 'usual') -> list[Links]"
+        "symmetrization: 'Symmetrization' = 'grow-diag-final', words: 'Words' = 'usual') -> list[Links]"
     ),
     "compare": (
         "(systems: 'Systems', sources: 'Lines | None' = None, references: 'Lines | None' = None, *, "

@@ -13,7 +13,7 @@ from dragoman.api.training.project_config import open_project
 from dragoman.bundle import Bundle
 from dragoman.bundle.locate import open_located
 from dragoman.config import Config
-from dragoman.config.alignment import AlignmentSettings, AttentionReading, Extraction, Symmetrization, Words
+from dragoman.config.alignment import AlignmentSettings, AttentionReading, Symmetrization, Words
 from dragoman.config.engine import EngineName, EngineSettings, PrecisionName
 from dragoman.config.evaluation import METRICS, EvaluationSettings, TestName
 from dragoman.config.search import SearchSettings
@@ -252,13 +252,7 @@ def align(  # noqa: PLR0913 -- one keyword per setting
     layer: int | None = None,
     head: int | Literal["mean"] = "mean",
     reading: AttentionReading = "lexical",
-    backward_layer: int | None = None,
-    backward_head: int | Literal["mean"] | None = None,
-    backward_reading: AttentionReading | None = None,
-    extraction: Extraction = "argmax",
-    threshold: float | None = None,
     symmetrization: Symmetrization = "grow-diag-final",
-    ignore_end: bool = False,
     words: Words = "usual",
 ) -> list[Links]:
     """Align the words of sentence pairs by attention; each link is (source word, target word), counted from 0.
@@ -272,13 +266,7 @@ def align(  # noqa: PLR0913 -- one keyword per setting
         head: Head, from 1, or the mean of all heads.
         reading: Step of a word: the step that predicts it, the step that reads it as input, or the first given the
             word, by its source position (``posterior``) or by its source word alone (``lexical``).
-        backward_layer: Layer of `backward`; `layer` by default.
-        backward_head: Head of `backward`; `head` by default.
-        backward_reading: Reading of `backward`; `reading` by default.
-        extraction: ``argmax``, ``threshold`` or ``mutual``.
-        threshold: Minimum weight of a link; required by the extraction ``threshold``.
         symmetrization: Combination of both directions.
-        ignore_end: Link words whose largest weight is on the end of the source, too.
         words: ``usual``, or ``spaces`` for words that are delimited by white space only.
     """
     given = locals()

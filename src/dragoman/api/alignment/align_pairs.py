@@ -14,7 +14,7 @@ from dragoman.api.translation.options import PairError
 from dragoman.api.translation.translator import Translator
 from dragoman.config.alignment import AlignmentSettings
 from dragoman.evaluation.alignment.error_rate import GoldLinks, Links
-from dragoman.evaluation.alignment.formats import LinkFormat, parse_gold_links
+from dragoman.evaluation.alignment.formats import parse_gold_links
 
 
 def align_pairs(
@@ -33,7 +33,7 @@ def align_pairs(
     """
     settings = settings or AlignmentSettings()
     maps = attention_both_ways(forward, backward, sources, targets, settings, on_pairs=on_pairs)
-    return [ahead.links_with(back, settings) for ahead, back in maps]
+    return [ahead.links_with(back, settings.symmetrization) for ahead, back in maps]
 
 
 def attention_both_ways(
@@ -46,14 +46,14 @@ def attention_both_ways(
     on_pairs: OnPairs | None = None,
 ) -> list[tuple[WordAttention, WordAttention | None]]:
     """Return the attention maps of each pair in both directions, from which links can be extracted several times."""
-    back_choice, by_spaces = settings.backward_choice, settings.by_spaces
-    check_choice(forward, sources, targets, settings.choice, by_spaces=by_spaces)
+    choice, by_spaces = settings.choice, settings.by_spaces
+    check_choice(forward, sources, targets, choice, by_spaces=by_spaces)
     if backward is not None:
-        check_choice(backward, targets, sources, back_choice, by_spaces=by_spaces, prefix="backward ")
-    ahead = word_attention(forward, sources, targets, settings.choice, by_spaces=by_spaces, on_pairs=on_pairs)
+        check_choice(backward, targets, sources, choice, by_spaces=by_spaces)
+    ahead = word_attention(forward, sources, targets, choice, by_spaces=by_spaces, on_pairs=on_pairs)
     if backward is None:
         return [(each, None) for each in ahead]
-    back = word_attention(backward, targets, sources, back_choice, by_spaces=by_spaces, on_pairs=on_pairs)
+    back = word_attention(backward, targets, sources, choice, by_spaces=by_spaces, on_pairs=on_pairs)
     _check_words(ahead, back)
     return list(zip(ahead, back, strict=True))
 
@@ -63,7 +63,6 @@ def read_gold(
     sources: Sequence[str],
     targets: Sequence[str],
     *,
-    form: LinkFormat | None = None,
     first: int | None = None,
     by_spaces: bool = True,
 ) -> list[GoldLinks]:
@@ -76,7 +75,7 @@ def read_gold(
     lengths = None
     if by_spaces:
         lengths = [(len(one.split()), len(other.split())) for one, other in zip(sources, targets, strict=True)]
-    return parse_gold_links(lines, name=name, form=form, first=first, lengths=lengths, pairs=len(sources))
+    return parse_gold_links(lines, name=name, first=first, lengths=lengths, pairs=len(sources))
 
 
 def _check_words(forward: Sequence[WordAttention], backward: Sequence[WordAttention]) -> None:

@@ -13,19 +13,15 @@ from dragoman.api.translation.attention import AttentionMaps
 from dragoman.api.translation.options import PairError
 from dragoman.api.translation.translator import Translator
 from dragoman.api.translation.word_alignment import WordAlignment, require_attention
-from dragoman.config.alignment import USUAL_MAP, AlignmentSettings, AttentionChoice, AttentionReading
+from dragoman.config.alignment import USUAL_MAP, AttentionChoice, AttentionReading, Symmetrization
 from dragoman.engines.incremental import EnsembleEngine
 from dragoman.engines.protocol import AttentionEngine, Engine
 from dragoman.errors import ConfigError
 from dragoman.evaluation.alignment.error_rate import Links
 from dragoman.evaluation.alignment.extraction import (
     SYMMETRIZATIONS,
-    argmax_links,
-    intersection,
-    mutual_links,
     product_links,
     swapped,
-    threshold_links,
 )
 
 OnPairs = Callable[[int], None]
@@ -38,28 +34,21 @@ _PAIRS = 128  # per batch: all their layers and heads are in memory
 class WordAttention:
     """The words of a pair, and one attention map between them. Shapes: weights [tgt, src].
 
-    `argmax` links every target word to the source word with the most weight, unless the end of the source has more.
+    `links` are those of every target word to the source word with the most weight, unless the end has more.
     """
 
     source_words: tuple[str, ...]
     target_words: tuple[str, ...]
     weights: NDArray[np.float64]
-    argmax: Links
+    links: Links
 
-    def links(self, settings: AlignmentSettings) -> Links:
-        if settings.extraction == "threshold":
-            assert settings.threshold is not None
-            return threshold_links(self.weights, settings.threshold)
-        found = argmax_links(self.weights) if settings.ignore_end else self.argmax
-        return found if settings.extraction == "argmax" else intersection(found, mutual_links(self.weights))
-
-    def links_with(self, backward: WordAttention | None, settings: AlignmentSettings) -> Links:
+    def links_with(self, backward: WordAttention | None, symmetrization: Symmetrization) -> Links:
         """Combine the links of both directions; the sides of `backward` are swapped."""
         if backward is None:
-            return self.links(settings)
-        if settings.symmetrization == "product":
+            return self.links
+        if symmetrization == "product":
             return product_links(self.weights, backward.weights)
-        return SYMMETRIZATIONS[settings.symmetrization](self.links(settings), swapped(backward.links(settings)))
+        return SYMMETRIZATIONS[symmetrization](self.links, swapped(backward.links))
 
 
 def word_attention(
@@ -128,17 +117,13 @@ def check_choice(
     choice: AttentionChoice,
     *,
     by_spaces: bool,
-    prefix: str = "",
 ) -> None:
-    """Raise `ConfigError` if the model lacks the chosen layer or head; the first pair is computed for the check.
-
-    Messages begin with `prefix`.
-    """
+    """Raise `ConfigError` if the model lacks the chosen layer or head; the first pair is computed for the check."""
     if not isinstance(translator.engine, AttentionEngine):
         check_default(translator.engine, choice, by_spaces=by_spaces)
     elif (choice.layer, choice.head) != (None, None) and len(sources) == len(targets):
         for attention in translator.attention(sources[:1], targets[:1]):
-            attention.check(choice, prefix=prefix)
+            attention.check(choice)
 
 
 def check_default(engine: Engine, choice: AttentionChoice, *, by_spaces: bool) -> None:

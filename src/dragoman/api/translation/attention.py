@@ -86,12 +86,12 @@ class AttentionMaps:
             return lexical_posterior(one, self.lexical)
         return one if choice.reading == "predicted" else one[1:]
 
-    def check(self, choice: AttentionChoice, *, prefix: str = "") -> None:
-        """Raise `ConfigError` for a layer or head that the model does not have; the message begins with `prefix`."""
+    def check(self, choice: AttentionChoice) -> None:
+        """Raise `ConfigError` for a layer or head that the model does not have."""
         for name, number, most in (("layer", choice.layer, self.layers), ("head", choice.head, self.heads)):
             if number is not None and not 1 <= number <= most:
                 rule = f"from 1 to {most}" if most > 1 else "1"
-                raise ConfigError(f"{prefix}{name} must be {rule} in this model, got {number}; choose one that it has")
+                raise ConfigError(f"{name} must be {rule} in this model, got {number}; choose one that it has")
 
     def words(self, choice: AttentionChoice | None = None, *, by_spaces: bool = False) -> WordAlignment:
         """Return one map between words; with `by_spaces` words are delimited by white space, in every script."""

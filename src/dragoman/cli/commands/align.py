@@ -25,25 +25,15 @@ if TYPE_CHECKING:
 
 _LINKS, _GOLD = "Links", "Evaluation against gold links"
 _ENDINGS = (".txt", ".json", ".jsonl")
-_MAPS = ("layer", "head", "reading", "backward_layer", "backward_head", "backward_reading")
-_REQUIRES = {
-    "backward": ("symmetrization", "backward_layer", "backward_head", "backward_reading"),
-    "gold": ("gold_format", "gold_from"),
-}
-
-
-_FORMATS, _FROM = one_of("pharaoh", "naacl"), one_of(0, 1)
-
+_MAPS = ("layer", "head", "reading")
+_REQUIRED = {"symmetrization": "backward", "gold_from": "gold"}
 
 Output = Annotated[Path | None, output_option(_ENDINGS)]
 Backward = Annotated[Path | None, option("BUNDLE", "Model from target to source: combine links of both.", panel=_LINKS)]
 GoldFile = Annotated[Path | None, option("FILE", "Gold links: print alignment errors instead of links.", panel=_GOLD)]
-GoldFormat = Annotated[
-    str | None, option("pharaoh|naacl", "Format of the gold links.", panel=_GOLD, default="detected", parser=_FORMATS)
-]
 GoldFrom = Annotated[
     int | None,
-    option("0|1", "Number of the first word in gold links.", panel=_GOLD, default="0; naacl: 1", parser=_FROM),
+    option("0|1", "Number of the first word in gold links.", panel=_GOLD, default="0; naacl: 1", parser=one_of(0, 1)),
 ]
 
 
@@ -59,7 +49,6 @@ def align(  # noqa: PLR0913 -- one parameter per option
     json: JsonLines = False,
     backward: Backward = None,
     gold: GoldFile = None,
-    gold_format: GoldFormat = None,
     gold_from: GoldFrom = None,
     settings: AlignmentSettings,
     engine: EngineSettings,
@@ -69,7 +58,7 @@ def align(  # noqa: PLR0913 -- one parameter per option
     Each line has the links of one pair, source-target, counted from 0: 0-0 1-2 2-1. dragoman translate --alignments
     has those of --reading predicted. With --gold, print alignment error rate, precision, recall and F1 instead.
     """
-    given: dict[str, Any] = {"backward": backward, "gold": gold, "gold_format": gold_format, "gold_from": gold_from}
+    given: dict[str, Any] = {"backward": backward, "gold": gold, "gold_from": gold_from}
     given |= {name: getattr(settings, name) for name in settings.model_fields_set}
     given = {name: value for name, value in given.items() if value is not None}
     with report_errors("start it again"):
@@ -137,7 +126,7 @@ class _Alignment:
             with self._lines_named(before):
                 maps = attention_both_ways(forward, backward, sources, targets, self.settings)
             for ahead, behind in maps:
-                links = ahead.links_with(behind, self.settings)
+                links = ahead.links_with(behind, self.settings.symmetrization)
                 words = {"source_words": ahead.source_words, "target_words": ahead.target_words, "alignment": links}
                 echo(json_.dumps(words, ensure_ascii=False) if self.json else pharaoh_line(links))
             before += len(some)
@@ -152,8 +141,8 @@ class _Alignment:
         settings, forward = self.settings, self.forward()
         pairs = [pair for some in self._noted_pairs(forward) for pair in some]
         sources, targets = [one for one, _ in pairs], [other for _, other in pairs]
-        form, first = given.get("gold_format"), given.get("gold_from")
-        gold = read_gold(given["gold"], sources, targets, form=form, first=first, by_spaces=settings.by_spaces)
+        first = given.get("gold_from")
+        gold = read_gold(given["gold"], sources, targets, first=first, by_spaces=settings.by_spaces)
         backward, done = self.backward(), 0
         rounds = 1 if backward is None else 2
         with self._lines_named(0), ProgressDisplay(unit="pair") as screen:
@@ -165,16 +154,13 @@ class _Alignment:
                 screen.advance(done / (rounds * len(pairs)), done // rounds)
 
             maps = attention_both_ways(forward, backward, sources, targets, settings, on_pairs=tell)
-        errors = {"forward": score_alignment([ahead.links(settings) for ahead, _ in maps], gold)}
+        errors = {"forward": score_alignment([ahead.links for ahead, _ in maps], gold)}
         if backward is not None:
-            back = [swapped(other.links(settings)) for _, other in maps if other is not None]
+            back = [swapped(other.links) for _, other in maps if other is not None]
             errors["backward"] = score_alignment(back, gold)
             methods = [settings.symmetrization] if "symmetrization" in given else get_args(Symmetrization)
             for name in methods:
-                if name == "product" and settings.extraction != "argmax":
-                    continue
-                chosen = settings.model_copy(update={"symmetrization": name})
-                errors[name] = score_alignment([ahead.links_with(other, chosen) for ahead, other in maps], gold)
+                errors[name] = score_alignment([ahead.links_with(other, name) for ahead, other in maps], gold)
         if self.json:
             print_json({name: each.to_json() for name, each in errors.items()})
             return
@@ -198,14 +184,9 @@ class _Alignment:
 
 def _check(given: dict[str, Any]) -> None:
     """Reject options without effect."""
-    for required, names in _REQUIRES.items():
-        for name in names:
-            if name in given and required not in given:
-                raise ConfigError(f"{flag_name(name)} needs --{required}; add that one, or leave this out")
-    if given.get("ignore_end") and given.get("symmetrization") == "product" and "gold" not in given:
-        raise ConfigError(
-            "--ignore-end cannot be combined with --symmetrization product, which never counts the end; leave it out"
-        )
+    for name, required in _REQUIRED.items():
+        if name in given and required not in given:
+            raise ConfigError(f"{flag_name(name)} needs --{required}; add that one, or leave this out")
 
 
 def _check_engine(given: dict[str, Any], *, has_ensemble: bool, engine: EngineSettings) -> None:

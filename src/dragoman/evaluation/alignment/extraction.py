@@ -132,12 +132,6 @@ def argmax_links(weights: NDArray[np.floating], words: int | None = None) -> Lin
     return tuple(sorted((int(best[target]), int(target)) for target in np.flatnonzero(linked)))
 
 
-def threshold_links(weights: NDArray[np.floating], least: float) -> Links:
-    """Link every pair whose weight is positive and at least `least`. Shapes: weights [tgt, src]."""
-    rows, columns = np.nonzero((weights >= least) & (weights > 0))
-    return tuple(sorted(zip(columns.tolist(), rows.tolist(), strict=True)))
-
-
 def mutual_links(weights: NDArray[np.floating]) -> Links:
     """Link the pairs with the largest weight of their row and of their column. Shapes: weights [tgt, src]."""
     return intersection(argmax_links(weights), swapped(argmax_links(weights.T)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dragoman.api.alignment.align_pairs import align_pairs, attention_both_ways, read_gold
-from dragoman.api.alignment.word_attention import WordAttention, word_attention
+from dragoman.api.alignment.word_attention import word_attention
 from dragoman.api.translation.options import PairError
 from dragoman.api.translation.translator import Translator
 from dragoman.config.alignment import AlignmentSettings
@@ -79,7 +78,7 @@ def test_every_family(opened: dict[str, Translator], family: str):
 def test_both_directions(opened: dict[str, Translator], family: str):
     """A pair of translators gives what the links of each give, put together."""
     ahead, back = opened[family], opened["bahdanau2015-desk"]
-    settings = AlignmentSettings(reading="input", ignore_end=True)
+    settings = AlignmentSettings(reading="input")
     one, other = (
         align_pairs(ahead, None, SOURCES, TARGETS, settings),
         align_pairs(back, None, TARGETS, SOURCES, settings),
@@ -92,31 +91,6 @@ def test_product_of_both():
     model, text = translator(straight(3)), ["a b c"]
     settings = AlignmentSettings(layer=2, head=1, symmetrization="product")
     assert align_pairs(model, model, text, text, settings) == [((0, 0), (1, 1), (2, 2))]
-
-
-def test_a_choice_of_its_own_for_the_other_direction():
-    model, text = translator(straight(3)), ["a b c"]
-    settings = AlignmentSettings(
-        layer=2,
-        head=1,
-        backward_layer=1,
-        backward_head=2,
-        backward_reading="input",
-        symmetrization="intersection",
-    )
-    assert align_pairs(model, model, text, text, settings) == [((0, 0), (1, 1), (2, 2))]
-
-
-def test_extractions():
-    weights = np.array([[0.6, 0.3], [0.5, 0.4], [0.1, 0.2]])  # the third target word has most weight on the end
-    found = WordAttention(("a", "b"), ("x", "y", "z"), weights, ((0, 0), (0, 1)))
-    assert found.links(AlignmentSettings()) == ((0, 0), (0, 1))
-    assert found.links(AlignmentSettings(ignore_end=True)) == ((0, 0), (0, 1), (1, 2))
-    assert found.links(AlignmentSettings(extraction="threshold", threshold=0.4)) == ((0, 0), (0, 1), (1, 1))
-    assert found.links(AlignmentSettings(extraction="mutual")) == ((0, 0),)
-    unlinked = replace(found, argmax=((0, 1),))
-    assert unlinked.links(AlignmentSettings(extraction="mutual")) == (), "the best of its row and column is the end"
-    assert unlinked.links(AlignmentSettings(extraction="mutual", ignore_end=True)) == ((0, 0),)
 
 
 def test_words_by_spaces_are_those_of_the_text(opened: dict[str, Translator]):
@@ -157,8 +131,6 @@ def test_an_ensemble_has_only_its_usual_map(tmp_path: Path):
     [
         ({"layer": 3}, "layer must be from 1 to 2 in this model, got 3"),
         ({"head": 3}, "head must be from 1 to 2 in this model, got 3"),
-        ({"backward_layer": 9}, "backward layer must be from 1 to 2 in this model, got 9"),
-        ({"layer": 1, "backward_head": 3}, "backward head must be from 1 to 2 in this model, got 3"),
     ],
 )
 def test_a_map_that_is_not_there_is_refused_at_once(settings: dict[str, Any], expected: str):
@@ -197,24 +169,9 @@ def test_progress():
     assert told == [128, 2, 128, 2]
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({"extraction": "threshold"}, "extraction threshold needs threshold"),
-        ({"threshold": 0.5}, "threshold must come with extraction threshold"),
-        ({"extraction": "threshold", "threshold": 0.5, "ignore_end": True}, "ignore_end cannot be combined with"),
-        ({"extraction": "mutual", "symmetrization": "product"}, "extraction must be argmax with"),
-    ],
-)
-def test_settings_that_cannot_be(settings: dict[str, Any], expected: str):
-    with pytest.raises(ConfigError, match=expected):
-        AlignmentSettings(**settings)
-
-
 def test_which_settings_every_engine_has():
     assert AlignmentSettings().is_usual
     assert not FIRST.is_usual
-    assert not AlignmentSettings(backward_layer=1, backward_head=1, backward_reading="input").is_usual
     assert not AlignmentSettings(words="spaces").is_usual
 
 
@@ -235,7 +192,6 @@ def test_formats_of_gold_links(tmp_path: Path):
     assert read_gold(written(tmp_path, "1-1 2p2\r\n2-1\r\n\r\n"), GOLD_SOURCES, GOLD_TARGETS, first=1) == GOLD
     naacl = "1 1 1 S\n1 2 2 P\n2 2 1\n"
     assert read_gold(written(tmp_path, naacl), GOLD_SOURCES, GOLD_TARGETS) == GOLD
-    assert read_gold(written(tmp_path, naacl), GOLD_SOURCES, GOLD_TARGETS, form="naacl") == GOLD
 
 
 def test_packed_gold_links(tmp_path: Path):

@@ -75,19 +75,19 @@ def test_a_map_of_ones_own_choice():
     mine = typed("align", tiny_bundle(), "-", *QUICK, "--layer", "1", "--head", "2", "--reading", "input", stdin=PAIRS)
     assert mine.exit_code == 0, mine.stderr
     usual = typed("align", tiny_bundle(), "-", *QUICK, stdin=PAIRS)
-    same = typed("align", tiny_bundle(), "-", *QUICK, "--extraction", "argmax", stdin=PAIRS)
+    same = typed("align", tiny_bundle(), "-", *QUICK, "--reading", "lexical", stdin=PAIRS)
     assert len(mine.stdout.split("\n")) == 4
     assert same.stdout == usual.stdout
 
 
 def test_links_of_both_directions_as_json():
-    options = ("--backward", tiny_bundle("luong2015-desk"), "--symmetrization", "union", "--ignore-end", "--json")
+    options = ("--backward", tiny_bundle("luong2015-desk"), "--symmetrization", "union", "--json")
     result = typed("align", tiny_bundle(), "-", *QUICK, *options, stdin=PAIRS)
     assert result.exit_code == 0, result.stderr
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert (rows[0]["source_words"], rows[0]["target_words"]) == (["abc", "def"], ["eins", "zwei", "drei"])
-    assert {source for source, _ in rows[0]["alignment"]} == {0, 1}, "every word looks somewhere"
-    assert {target for _, target in rows[0]["alignment"]} == {0, 1, 2}
+    assert {source for source, _ in rows[0]["alignment"]} <= {0, 1}
+    assert {target for _, target in rows[0]["alignment"]} <= {0, 1, 2}
     assert rows[1]["alignment"] == rows[2]["alignment"] == []
 
 
@@ -114,13 +114,11 @@ def test_errors_of_both_directions(files: tuple[Path, Path, Path]):
     assert (errors["union"]["sure"], errors["union"]["possible"]) == (1, 2)
 
 
-def test_the_mean_of_heads_for_one_of_two(files: tuple[Path, Path, Path]):
+def test_a_head_that_the_backward_model_lacks(files: tuple[Path, Path, Path]):
     source, target, _ = files
     given = ("align", tiny_bundle(), source, target, "--backward", tiny_bundle("luong2015-desk"), *QUICK)
     refused = typed(*given, "--head", "2")
-    assert "--backward-head must be 1 in this model, got 2; choose one that it has" in refused.stderr
-    result = typed(*given, "--head", "2", "--backward-head", "mean")
-    assert result.exit_code == 0, result.stderr
+    assert "--head must be 1 in this model, got 2; choose one that it has" in refused.stderr
 
 
 def test_an_ensemble_against_usual_words(files: tuple[Path, Path, Path]):
@@ -139,24 +137,12 @@ def test_an_ensemble_against_usual_words(files: tuple[Path, Path, Path]):
         (("--gold-from", "0"), "--gold-from needs --gold"),
         (("--words", "all"), "--words must be one of usual, spaces, got 'all'"),
         (("--gold", "x", "--gold-from", "2"), "--gold-from must be 0 or 1, got 2"),
-        (("--extraction", "best"), "--extraction must be one of argmax, threshold, mutual, got 'best'"),
-        (("--threshold", "0.5"), "--threshold must come with --extraction threshold"),
         (("--reading", "next"), "--reading must be one of predicted, input"),
         (("--gold", "x", "--layer", "0"), "--layer must be greater than or equal to 1"),
-        (("--gold", "x", "--backward-reading", "input"), "--backward-reading needs --backward"),
-        (("--backward-reading", "input"), "--backward-reading needs --backward"),
-        (("--backward", "SAME", "--backward-reading", "next"), "--backward-reading must be one of predicted, input"),
         (("--head", "all"), "--head must be a whole number or mean, got 'all'"),
-        (("--backward", "SAME", "--backward-head", "x"), "--backward-head must be a whole number or mean, got 'x'"),
         (("--layer", "7"), "--layer must be 1 in this model, got 7"),
         (("--layer", "0"), "--layer must be greater than or equal to 1, got 0"),
         (("--head", "3"), "--head must be from 1 to 2 in this model, got 3"),
-        (("--backward", "SAME", "--backward-layer", "2"), "--backward-layer must be 1 in this model, got 2"),
-        (("--ignore-end", "--extraction", "threshold", "--threshold", "0.5"), "--ignore-end cannot be combined with"),
-        (
-            ("--backward", "SAME", "--ignore-end", "--symmetrization", "product"),
-            "--ignore-end cannot be combined with --symmetrization product",
-        ),
         (("--layer", "1", "--ensemble", "SAME"), "--layer needs one model: an ensemble"),
         (("--words", "spaces", "--ensemble", "SAME"), "--words spaces needs one model: an ensemble"),
         (
@@ -184,19 +170,19 @@ def test_links_that_do_not_fit(files: tuple[Path, Path, Path]):
 def test_a_model_without_attention(files: tuple[Path, Path, Path], tmp_path: Path):
     source, target, links = files
     bundle = plain_bundle(tmp_path / "bundle", "sutskever2014-desk").folder
-    for options in ((), ("--extraction", "mutual"), ("--gold", links)):
+    for options in ((), ("--reading", "input"), ("--gold", links)):
         result = typed("align", bundle, source, target, *options, *QUICK)
         assert (result.exit_code, result.stdout) == (2, "")
         assert "this model has no attention to align words" in result.stderr
 
 
 def test_a_pair_that_is_too_long_is_named_by_its_line():
-    result = typed("align", tiny_bundle(), "-", *QUICK, "--ignore-end", stdin=f"a\ta\n{'a ' * 3000}\ta\n")
+    result = typed("align", tiny_bundle(), "-", *QUICK, "--reading", "input", stdin=f"a\ta\n{'a ' * 3000}\ta\n")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "error: standard input:2: a source must have at most" in result.stderr
 
 
-@pytest.mark.parametrize("options", [("align",), ("align", "--ignore-end"), ("score",)])
+@pytest.mark.parametrize("options", [("align",), ("align", "--reading", "input"), ("score",)])
 def test_swapped_files_are_told(tmp_path: Path, options: tuple[str, ...]):
     source, target = (tmp_path / name for name in write_pairs(tmp_path, "pairs", pairs(20)))
     command, *others = options

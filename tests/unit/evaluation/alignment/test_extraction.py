@@ -19,7 +19,6 @@ from dragoman.evaluation.alignment.extraction import (
     mutual_links,
     product_links,
     swapped,
-    threshold_links,
     union,
 )
 
@@ -110,12 +109,6 @@ def test_argmax():
     assert argmax_links(np.zeros((2, 2))) == ()
     assert argmax_links(np.zeros((0, 3))) == argmax_links(np.zeros((3, 0))) == ()
     assert argmax_links(np.array([[0.5, 0.5]])) == ((0, 0),)
-
-
-def test_threshold():
-    assert threshold_links(WEIGHTS[:, :2], 0.45) == ((0, 0), (0, 1), (1, 1))
-    assert threshold_links(WEIGHTS, 0.7) == ((2, 2),)
-    assert threshold_links(np.array([[0.0, 1.0]]), 0.0) == ((1, 0),)
 
 
 def test_mutual():
