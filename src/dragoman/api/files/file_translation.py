@@ -115,24 +115,15 @@ def translate_file(
     with StopSignal() as stop, ResumableOutput(output, job) as partial:
         journal = partial.start() if force or not resume else partial.resume(source)
         report(FileProgress(partial.lines, source.consumed, source.size))
-        consumed: dict[int, int] = {}  # by first line: blocks may be read ahead of the output
-
-        def read_blocks() -> Iterator[LineBlock]:
-            for block in source.blocks():
-                consumed[block.first] = source.consumed
-                yield block
-
         try:
-            results, is_last = translate_blocks(read_blocks()), False
+            results, is_last = translate_blocks(source.blocks()), False
             while not is_last:
                 with stop.interruptible():  # reading too: a pipe may block
                     block, data = next(results, (None, b""))
                 is_last = block is None or block.is_last
                 if block:
                     partial.add(block, data)
-                report(
-                    FileProgress(partial.lines, consumed.pop(block.first) if block else source.consumed, source.size)
-                )
+                report(FileProgress(partial.lines, block.consumed if block else source.consumed, source.size))
         except StopRequested:
             partial.save()
             return FileResult(stop.reason, partial.lines, journal.lines)

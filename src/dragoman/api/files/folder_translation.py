@@ -131,8 +131,6 @@ class _OpenFile:
     reader: LineReader
     output: Path
     partial: ResumableOutput | None = None
-    consumed: dict[int, int] = field(default_factory=dict)
-    """Stored bytes read, by first line of a block."""
 
 
 def check_folders(
@@ -218,7 +216,6 @@ class _FolderWork:
             with file.reader:
                 for block in file.reader.blocks():
                     is_empty = False
-                    file.consumed[block.first] = file.reader.consumed
                     yield block
             if is_empty:
                 self._finish(file)
@@ -259,11 +256,10 @@ class _FolderWork:
         file = self._opened[block.name]
         self._partial(file).add(block, data)
         self.lines += block.lines
-        consumed = file.consumed.pop(block.first)
         if block.is_last:
             self._finish(file)
-            consumed = 0
-        return self._progress(self.bytes + consumed)
+            return self.progress
+        return self._progress(self.bytes + block.consumed)
 
     def _finish(self, file: _OpenFile) -> None:
         partial = self._partial(file)

@@ -34,13 +34,17 @@ _DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)
 
 @dataclass(frozen=True)
 class LineBlock:
-    """Complete lines as bytes. `first` is the number of the first line, from 1; `is_last`: the input ends here."""
+    """Complete lines as bytes. `first` is the number of the first line, from 1; `is_last`: the input ends here.
+
+    `consumed` is the number of stored bytes that were read up to here.
+    """
 
     name: str
     data: bytes
     lines: int
     first: int
     is_last: bool
+    consumed: int = 0
 
     def texts(self) -> tuple[list[str], DataError | None]:
         """Decode the lines up to the first that is not UTF-8, and return its error, if there is one."""
@@ -192,7 +196,7 @@ class LineReader:
                 size += len(ahead)
                 ahead = self._line(file, len(lines))
             first, self.lines = self.lines + 1, self.lines + len(lines)
-            yield LineBlock(self.name, b"".join(lines), len(lines), first, is_all and not ahead)
+            yield LineBlock(self.name, b"".join(lines), len(lines), first, is_all and not ahead, self.consumed)
 
     def _line(self, file: _Readable, ahead: int) -> bytes:
         try:

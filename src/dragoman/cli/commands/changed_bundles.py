@@ -1,8 +1,9 @@
 """`dragoman average`, `merge`, `prune`, `quantize` and `shortlist`: write a changed copy of a model."""
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from dragoman.cli.console import echo, print_json, print_next, report_errors
 from dragoman.cli.options.arguments import BundlePath, Json, SourceText, TargetText, argument, flag, number, option
@@ -61,12 +62,9 @@ def merge(bundle: BundlePath, adapter: AdapterFile, output: Output, force: Force
 
         opened = Adapter.open(adapter / ADAPTER if adapter.is_dir() else adapter)
         merged = merge_adapter(Bundle.open(locate_bundle(bundle)), opened, output)
-    if json:
-        print_json({"folder": str(merged.folder), "digest": merged.digest, "weights": len(opened.factors)})
-        return
-    echo(f"{len(opened.factors)} weights changed, rank {opened.rank}, alpha {opened.alpha:g}")
-    echo(f"bundle  {merged.folder}")
-    print_next(f"dragoman translate {shlex.quote(str(output))}")
+    facts = {"digest": merged.digest, "weights": len(opened.factors)}
+    text = f"{len(opened.factors)} weights changed, rank {opened.rank}, alpha {opened.alpha:g}"
+    _print(output, facts, text, json=json)
 
 
 def prune(
@@ -98,16 +96,12 @@ def prune(
             min_count=min_count,
             keep_scripts=scripts or not text,
         )
-    if json:
-        facts = {"folder": str(found.bundle.folder), "lines": found.lines, "tokens": list(found.tokens)}
-        print_json(facts | {"bytes": list(found.bytes), "parameters": found.bundle.parameter_count()})
-        return
-    echo(
+    facts = {"lines": found.lines, "tokens": found.tokens, "bytes": found.bytes}
+    text = (
         f"{found.tokens[1]:,} of {found.tokens[0]:,} tokens, {found.lines:,} lines of text, "
         f"{found.bytes[1] / 1e6:,.1f} of {found.bytes[0] / 1e6:,.1f} MB"
     )
-    echo(f"bundle  {found.bundle.folder}")
-    print_next(f"dragoman translate {shlex.quote(str(output))}")
+    _print(output, facts | {"parameters": found.bundle.parameter_count()}, text, json=json)
 
 
 def quantize(bundle: BundlePath, output: Output, force: Force = False, json: Json = False) -> None:
@@ -123,12 +117,8 @@ def quantize(bundle: BundlePath, output: Output, force: Force = False, json: Jso
         opened = Bundle.open(locate_bundle(bundle))
         written = quantize_bundle(opened, output)
     before, after = (sum(each["size"] for each in one.manifest["files"].values()) for one in (opened, written))
-    if json:
-        print_json({"folder": str(written.folder), "digest": written.digest, "bytes": [before, after]})
-        return
-    echo(f"{after / 1e6:,.1f} of {before / 1e6:,.1f} MB")
-    echo(f"bundle  {written.folder}")
-    print_next(f"dragoman translate {shlex.quote(str(output))}")
+    facts = {"digest": written.digest, "bytes": [before, after]}
+    _print(output, facts, f"{after / 1e6:,.1f} of {before / 1e6:,.1f} MB", json=json)
 
 
 def shortlist(  # noqa: PLR0913 -- one parameter per option
@@ -163,13 +153,19 @@ def shortlist(  # noqa: PLR0913 -- one parameter per option
             per_token=per_token,
             threads=threads,
         )
-    if json:
-        facts = {"folder": str(found.bundle.folder), "pairs": found.pairs, "source_tokens": found.source_tokens}
-        print_json(facts | {"mean_candidates": found.mean_candidates, "covered": found.covered})
-        return
-    echo(
+    facts = {name: getattr(found, name) for name in ("pairs", "source_tokens", "mean_candidates", "covered")}
+    text = (
         f"{found.pairs:,} pairs: {found.source_tokens:,} source tokens, {found.mean_candidates:,.0f} candidates per "
         f"sentence, {found.covered:.1%} of the target tokens covered"
     )
-    echo(f"bundle  {found.bundle.folder}")
-    print_next(f"dragoman translate {shlex.quote(str(output))}")
+    _print(output, facts, text, json=json)
+
+
+def _print(bundle: Path, facts: Mapping[str, Any], text: str, *, json: bool) -> None:
+    """Print the written bundle, and what was changed."""
+    if json:
+        print_json({"folder": str(bundle), **facts})
+        return
+    echo(text)
+    echo(f"bundle  {bundle}")
+    print_next(f"dragoman translate {shlex.quote(str(bundle))}")

@@ -53,7 +53,6 @@ ReadingName = Annotated[
         parser=one_of("predicted", "input"),
     ),
 ]
-Width = Annotated[int | None, number("Width in columns.", panel=_MAP, default="the terminal's, or 80")]
 Outputs = Annotated[list[Path] | None, output_option(_ENDINGS, panel=_FILES, repeated=True)]
 Force = Annotated[bool, force_option(_FILES)]
 Json = Annotated[bool, flag("--json", "Print everything as JSON.", _FILES)]
@@ -75,7 +74,6 @@ def inspect(  # noqa: PLR0913 -- one parameter per option
     layer: Layer = None,
     head: Head = None,
     reading: ReadingName = "predicted",
-    width: Width = None,
     output: Outputs = None,
     force: Force = False,
     json: Json = False,
@@ -95,7 +93,7 @@ def inspect(  # noqa: PLR0913 -- one parameter per option
         from dragoman.config.alignment import AttentionChoice
 
         shown = AttentionChoice(layer, head, cast("AttentionReading", reading))
-        screen = None if json else InspectionScreen(width)
+        screen = None if json else InspectionScreen()
         source = _text(text)
         engine = engine.model_copy(update={"engine": "torch"})
         translator = open_translator(bundle, ensemble, engine, search)

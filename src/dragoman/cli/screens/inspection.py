@@ -12,31 +12,26 @@ from rich.text import Text
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from dragoman.config.alignment import AttentionChoice
     from dragoman.inspection.result import InspectionResult
 
 _PIPE_WIDTH = 80
 _MIN_WIDTH = 24
 _LABEL_WIDTH = 13
-_MAX_TEXT, _MAX_WORD = 20_000, 20  # characters
+_MAX_TEXT = 20_000  # characters
 
 
 class InspectionScreen:
     """Prints to stdout; with colours if it is a terminal that supports them and NO_COLOR is not set."""
 
-    def __init__(self, width: int | None, console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None) -> None:
         is_terminal = sys.stdout.isatty()
         self.console = console or Console(highlight=False, width=None if is_terminal else _PIPE_WIDTH)
         if not self.console.encoding.lower().startswith("utf"):
             raise ConfigError(
                 f"standard output must be UTF-8 to draw on, got {self.console.encoding}; set PYTHONIOENCODING=utf-8"
             )
-        if width is not None and width < _MIN_WIDTH:
-            raise ConfigError(f"--width must be at least {_MIN_WIDTH}, got {width}; 80 suit most terminals")
-        self.width = width or self.console.width
+        self.width = max(self.console.width, _MIN_WIDTH)
         self.colour = self.console.is_terminal and not self.console.no_color and bool(self.console.color_system)
 
     def print(self, results: Sequence[InspectionResult], choice: AttentionChoice, unforced: str | None = None) -> None:
@@ -60,7 +55,7 @@ class InspectionScreen:
             self._field("flag", flag, "yellow")
 
     def _print_map(self, result: InspectionResult, choice: AttentionChoice) -> None:
-        from dragoman.inspection.result import coverage, entropy, select_map
+        from dragoman.inspection.result import select_map
         from dragoman.inspection.terminal.heatmap import render_heatmap
 
         if not result.has_attention and choice.layer is choice.head is None:
@@ -71,12 +66,6 @@ class InspectionScreen:
         self._print(
             render_heatmap(selected.columns, selected.rows, selected.weights, width=self.width, colour=self.colour)
         )
-        words = selected.weights[: len(result.target_words)]
-        self._heading("Entropy of each target word's attention in bits; 0: all on one word:")
-        self._values(result.target_words, entropy(words))
-        self._heading("Coverage: total attention on each source word; about 1 is usual:")
-        covered = coverage(words)[: len(result.source_words)]
-        self._values(result.source_words, covered)
 
     def _field(self, name: str, text: str, style: str = "") -> None:
         """Print a label and its text, wrapped."""
@@ -90,15 +79,6 @@ class InspectionScreen:
         self._print()
         for line in wrap(text, self.width):
             self._print(Text(line, style=self._style("italic")))
-
-    def _values(self, words: Sequence[str], values: NDArray[np.float64]) -> None:
-        """Print words with their values, as many per line as fit."""
-        from dragoman.reporting.safe_display_text import isolate_word
-        from dragoman.reporting.terminal import flow, truncate
-
-        shown = (isolate_word(truncate(word, _MAX_WORD)) for word in words)
-        for line in flow((f"{word} {value:.1f}" for word, value in zip(shown, values, strict=True)), self.width):
-            self._print(line)
 
     def _style(self, style: str) -> str:
         return style if self.colour else ""

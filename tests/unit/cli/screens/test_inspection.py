@@ -21,8 +21,8 @@ class _Ascii(io.StringIO):
 def printed(name: str, width: int = 80, *, colour: bool = False) -> str:
     file = io.StringIO()
     system = "truecolor" if colour else None
-    console = Console(file=file, width=80, force_terminal=colour, color_system=system, highlight=False)  # type: ignore[arg-type]
-    InspectionScreen(width, console).print([opened(*PAIRS[name])], AttentionChoice())
+    console = Console(file=file, width=width, force_terminal=colour, color_system=system, highlight=False)  # type: ignore[arg-type]
+    InspectionScreen(console).print([opened(*PAIRS[name])], AttentionChoice())
     return file.getvalue()
 
 
@@ -73,11 +73,11 @@ def test_words_from_right_to_left_are_numbered_and_settled():
 
 def test_a_model_without_attention():
     file = io.StringIO()
-    screen = InspectionScreen(80, Console(file=file, width=80))
+    screen = InspectionScreen(Console(file=file, width=80))
     screen.print([opened(["a"], ["b"], layers=0, heads=0)], AttentionChoice())
     assert "No attention map: the model has no attention." in file.getvalue()
 
 
 def test_an_output_that_cannot_show_it():
     with pytest.raises(ConfigError, match="standard output must be UTF-8 to draw on, got ascii"):
-        InspectionScreen(80, Console(file=_Ascii()))
+        InspectionScreen(Console(file=_Ascii()))
