@@ -344,7 +344,7 @@ def _print_flags(work: LineWork, lines: int) -> None:
     from dragoman.text.other_language import language_note
 
     if work.has_flags:
-        counts = ", ".join(f"{name} {count:,}" for name, count in work.flagged.most_common())
+        counts = ", ".join(f"{name} {count:,}" for name, count in work.flags.flagged.most_common())
         echo(f"flags   {counts or 'none'}; of {format_count(lines, 'line')}", err=True)
     if note := language_note(work.sample, work.languages[0]):
         echo(f"note    {note}", err=True)

@@ -48,9 +48,8 @@ def parse_fail_on(value: str | None, *, is_document: bool) -> frozenset[str]:
 
 def fail_on_lines(work: LineWork, name: str, kinds: frozenset[str]) -> None:
     """Report the lines with a flag of `kinds`, and exit; lines that are left untranslated are noted in any case."""
-    counts = dict(work.flagged)
-    found = {}
-    for flag, (number, detail) in work.first_flags().items():
+    counts, found = work.flags.flagged, {}
+    for flag, (number, detail) in work.flags.first_flags.items():
         place = work.places.get(flag, f"{name}:{number + 1}")
         found[flag] = _message(flag, format_count(counts[flag], "line"), counts[flag], f"{place}: {detail}")
     _finish(found, kinds)
