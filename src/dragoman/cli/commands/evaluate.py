@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from dragoman.cli.console import echo, print_json, print_next, report_errors
 from dragoman.cli.options.arguments import AllowNetwork, flag, option
 from dragoman.cli.options.derive import settings_options
-from dragoman.cli.options.outputs import check_folder, check_output, force_option
+from dragoman.cli.options.outputs import check_output, force_option, output_option
 from dragoman.cli.score_systems import TRANSLATION_ONLY, Systems, print_message, score_systems, typed_command
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dragoman.api.evaluation.system_arguments import System
-    from dragoman.evaluation.results import Evaluation
 
 _OUTPUT = "Output"
 _ENDINGS = (".json", ".md")
@@ -42,17 +40,7 @@ Matrix = Annotated[
     ),
 ]
 Json = Annotated[bool, flag("--json", "Print the evaluation as JSON.", _OUTPUT)]
-Output = Annotated[
-    list[Path] | None,
-    option(
-        "PATH",
-        "Write the result to this file: .json or .md. A name without an ending is a folder for the "
-        "translations, evaluation.json and table.md. May be repeated.",
-        "--output",
-        "-o",
-        panel=_OUTPUT,
-    ),
-]
+Output = Annotated[list[Path] | None, output_option(_ENDINGS, panel=_OUTPUT, repeated=True)]
 Force = Annotated[bool, force_option(_OUTPUT)]
 
 
@@ -83,10 +71,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option
     outputs = output or []
     with report_errors("start it again"), network_access(allow_network):
         for path in outputs:
-            if _is_folder(path):
-                check_folder(path, force=force)
-            else:
-                check_output(path, _ENDINGS, force=force)
+            check_output(path, _ENDINGS, force=force)
         from dragoman.environment import require
 
         require("sacrebleu", "train", "dragoman evaluate")
@@ -101,14 +86,13 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option
             _evaluate_matrix(parsed, matrix, outputs, settings, search, engine, json=json)
             return
         evaluation, _, _ = score_systems(parsed, test, settings, search, engine)
-        for path in outputs:
-            (_save if _is_folder(path) else _write)(evaluation, path)
-            echo(f"wrote   {path}", err=True)
+        from dragoman.cli.screens.evaluation import print_evaluation
+        from dragoman.evaluation.markdown import evaluation_markdown
+
+        _write(outputs, evaluation.to_json(), evaluation_markdown(evaluation))
         if json:
             print_json(evaluation.to_json())
         else:
-            from dragoman.cli.screens.evaluation import print_evaluation
-
             print_evaluation(evaluation)
     given = [] if test is None else ["--test", *map(str, test)]
     if len(systems) > 1 and test is not None:
@@ -130,10 +114,7 @@ def _evaluate_matrix(
     """Score systems in all directions, and print a table of each metric."""
     from dragoman.api.evaluation.direction_matrix import evaluate_directions
     from dragoman.cli.screens.evaluation import print_markdown
-    from dragoman.files import atomic_write, write_json
 
-    if any(_is_folder(path) for path in outputs):
-        raise ConfigError("--output must end in .json or .md with --matrix; name such a file")
     found = evaluate_directions(
         systems,
         prefix,
@@ -144,53 +125,20 @@ def _evaluate_matrix(
         name=prefix.name,
         command=typed_command(),
     )
-    for path in outputs:
-        if path.suffix.lower() == ".json":
-            write_json(path, found.to_json())
-        else:
-            with atomic_write(path) as draft:
-                draft.write_text(found.to_markdown(), encoding="utf-8")
-        echo(f"wrote   {path}", err=True)
+    _write(outputs, found.to_json(), found.to_markdown())
     if json:
         print_json(found.to_json())
     else:
         print_markdown(found.to_markdown())
 
 
-def _is_folder(path: Path) -> bool:
-    return path.suffix.lower() not in _ENDINGS and (not path.suffix or path.is_dir())
-
-
-def _write(evaluation: Evaluation, path: Path) -> None:
-    from dragoman.evaluation.markdown import evaluation_markdown
+def _write(outputs: Sequence[Path], facts: dict[str, Any], tables: str) -> None:
     from dragoman.files import atomic_write, write_json
 
-    if path.suffix.lower() == ".json":
-        write_json(path, evaluation.to_json())
-    else:
-        with atomic_write(path) as draft:
-            draft.write_text(evaluation_markdown(evaluation), encoding="utf-8")
-
-
-def _save(evaluation: Evaluation, folder: Path) -> None:
-    from dragoman.files import atomic_write
-
-    folder.mkdir(parents=True, exist_ok=True)
-    taken: set[str] = set()
-    for system in evaluation.systems:
-        for member in system.members:
-            name = _unique(re.sub(r"[^\w.+-]+", "-", member.name).strip("-.") or "system", taken)
-            with atomic_write(folder / f"{name}.txt") as draft:
-                draft.write_text("".join(f"{line}\n" for line in member.hypotheses), encoding="utf-8", newline="\n")
-    for name in ("evaluation.json", "table.md"):
-        _write(evaluation, folder / name)
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    """Return the name, numbered if it is taken; some file systems ignore case."""
-    found, number = name, 1
-    while found.casefold() in taken:
-        number += 1
-        found = f"{name}-{number}"
-    taken.add(found.casefold())
-    return found
+    for path in outputs:
+        if path.suffix.lower() == ".json":
+            write_json(path, facts)
+        else:
+            with atomic_write(path) as draft:
+                draft.write_text(tables, encoding="utf-8")
+        echo(f"wrote   {path}", err=True)
