@@ -19,10 +19,8 @@ from dragoman.bundle import Bundle
 from dragoman.config.corpus import Direction
 from dragoman.errors import ConfigError
 from dragoman.language_codes import (
-    LanguageKey,
     canonical_language,
     is_same_language,
-    language_key,
     match_language,
     match_rank,
 )
@@ -39,66 +37,42 @@ _MAX_LISTED = 40  # codes in an error message
 def find_route(routes: RoutingTable, source: str, target: str, model: str | None = None) -> Route:
     """Return the route of a language pair; raises `RequestError` if there is none.
 
-    `model` names one model, or two joined by ``+``.
+    With `model`, it is one of that model.
     """
     if model is not None:
-        return routes_of_models(model, routes.directions, source, target)[0]
+        return routes_of_model(model, routes.directions, source, target)[0]
     try:
         return routes.find(source, target)
     except RouteError as error:
         raise RequestError(str(error), code=error.code) from None
 
 
-def routes_of_models(name: str, directions: Directions, source: str | None, target: str) -> list[Route]:
-    """Return the routes of one model, or of two joined by ``+``, that fit the languages; the best one first.
+def routes_of_model(name: str, directions: Directions, source: str | None, target: str) -> list[Route]:
+    """Return the routes of one model that fit the languages, the best one first; without a source any source fits.
 
-    Without a source any source fits. Raises `RequestError` if there is none.
+    Raises `RequestError` if there is none.
     """
-    names = tuple(name.split("+", 2))
-    if len(names) > 2 or any(each not in directions for each in names):
+    if name not in directions:
         raise RequestError(
-            f"model must be one of {', '.join(sorted(directions))}, or two of them as first+second, got {name[:80]!r}; "
-            "leave it out",
+            f"model must be one of {', '.join(sorted(directions))}, got {name[:80]!r}; leave it out",
             code="unknown_model",
         )
-    codes = dict.fromkeys(each[0] for each in directions[names[0]])
-    firsts = dict.fromkeys(codes, 0) if source is None else match_ranks(source, codes)
-    seconds = match_ranks(target, dict.fromkeys(each[1] for each in directions[names[-1]]))
-    starts = [each for each in directions[names[0]] if each[0] in firsts]
-    if len(names) == 1:
-        routes = [Route(*each, (names,)) for each in starts if each[1] in seconds]
-    else:
-        by_middle: dict[LanguageKey, list[Direction]] = {}
-        for second in directions[names[-1]]:
-            if second[1] in seconds:
-                by_middle.setdefault(language_key(second[0]), []).append(second)
-        routes = [
-            Route(first[0], second[1], (names,), via=first[1])
-            for first in starts
-            for second in by_middle.get(language_key(first[1]), ())
-            if not is_same_language(first[0], second[1])
-        ]
+    own = directions[name]
+    codes = dict.fromkeys(each[0] for each in own)
+    sources = dict.fromkeys(codes, 0) if source is None else match_ranks(source, codes)
+    targets = match_ranks(target, dict.fromkeys(each[1] for each in own))
+    routes = [Route(*each, ((name,),)) for each in own if each[0] in sources and each[1] in targets]
     if not routes:
-        raise RequestError(_misfit(names, directions, source, target), code="unknown_model")
-    return sorted(routes, key=lambda each: firsts[each.source] + seconds[each.target])
+        raise RequestError(_misfit(name, own, source, target), code="unknown_model")
+    return sorted(routes, key=lambda each: sources[each.source] + targets[each.target])
 
 
-def _misfit(names: Sequence[str], directions: Directions, source: str | None, target: str) -> str:
-    """Say why a model, or two, cannot translate between two languages."""
-    name = "+".join(names)
-    given = [directions[each] for each in names]
-    if any(len(each) > 1 for each in given):
+def _misfit(name: str, directions: Sequence[Direction], source: str | None, target: str) -> str:
+    """Say why a model cannot translate between two languages."""
+    if len(directions) > 1:
         asked = " to ".join((source or "any language", target))[:40]
         return f"the languages must be a direction of the model {name}, got {asked}; /v1/models lists the directions"
-    (start, via), (other, end) = given[0][0], given[-1][0]
-    if len(names) == 2 and not is_same_language(via, other):
-        return (
-            f"the second model must translate from {via}, the target of {names[0]}, got {names[1]} from {other}; "
-            "choose another"
-        )
-    if len(names) == 2 and is_same_language(start, end):
-        return f"two models must lead to another language, got {name[:80]} from {start} back to {end}; choose another"
-    for side, code, served in (("source", source, start), ("target", target, end)):
+    for side, code, served in zip(("source", "target"), (source, target), directions[0], strict=True):
         if code is not None and match_rank(code, served) is None:
             return f"{side} must be {served} for the model {name}, got {code[:40]}; change one of them"
     raise AssertionError("the model fits")

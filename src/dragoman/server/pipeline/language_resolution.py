@@ -9,7 +9,7 @@ from dragoman.api.translation.multi_model.routing import code_hint
 from dragoman.language_codes import language_key
 from dragoman.markup.html_text import HtmlText
 from dragoman.server.errors import RequestError
-from dragoman.server.models.routing import Languages, language_name, routes_of_models, supported_codes
+from dragoman.server.models.routing import Languages, language_name, routes_of_model, supported_codes
 from dragoman.server.request_types import DetectedLanguage, Dialect, ModelInfo, TranslationRequest
 from dragoman.text.characters import has_letters
 from dragoman.text.language_detection_model import load_detector
@@ -135,7 +135,7 @@ def resolve_texts(
     is_auto = request.source.strip().lower() == "auto"
     if request.model is not None:
         directions = {each.name: each.all_directions() for each in models}
-        routes = routes_of_models(request.model, directions, None if is_auto else request.source, request.target)
+        routes = routes_of_model(request.model, directions, None if is_auto else request.source, request.target)
         found: dict[str, tuple[str, str]] = {}
         for route in routes if is_auto else routes[:1]:
             found.setdefault(route.source, (route.source, route.target))

@@ -14,7 +14,7 @@ from dragoman.server.models.routing import (
     language_name,
     libretranslate_code,
     name_bundles,
-    routes_of_models,
+    routes_of_model,
 )
 from tests.server.bundles import tiny_bundle
 
@@ -106,30 +106,8 @@ def test_a_model_may_be_named():
         find_route(routes, "en", "en", "e")
     with pytest.raises(RequestError, match="target must be fr for the model b, got de; change one of them"):
         find_route(routes, "en", "de", "b")
-    with pytest.raises(RequestError, match=r"model must be one of a, b, c, d, e, or two .* got 'x'"):
+    with pytest.raises(RequestError, match="model must be one of a, b, c, d, e, got 'x'"):
         find_route(routes, "en", "de", "x")
-
-
-def test_two_models_may_be_named():
-    routes = table(EUROPE)
-    route = find_route(routes, "fr", "de", "e+d")
-    names = route.models[0]
-    assert (route.via, names) == ("en", ("e", "d"))
-    for given, reason in (
-        ("d+e", "the second model must translate from de, the target of d, got e from fr"),
-        ("e+b", "two models must lead to another language, got e\\+b from fr back to fr"),
-        ("a+x", "model must be one of"),
-        ("a+b+e", "model must be one of"),
-        ("e+d ", "model must be one of"),
-    ):
-        with pytest.raises(RequestError, match=reason):
-            find_route(routes, "fr", "de", given)
-
-
-def test_two_models_may_be_named_although_a_direct_one_is_served():
-    pairs = {"one": ("en", "fr"), "two": ("fr", "de"), "direct": ("en", "de")}
-    assert find_route(table(pairs), "en", "de").models[0] == ("direct",)
-    assert find_route(table(pairs), "en", "de", "one+two").models[0] == ("one", "two")
 
 
 def test_two_models_meet_in_two_codes_of_one_language():
@@ -191,7 +169,7 @@ def test_each_of_two_served_codes_gets_its_own_model(first: str):
             assert languages.match(code) == code
             assert languages.match(languages.listed_code(code)) == code, (first, second)
         if is_same_language(first, second):  # another code of the language may name the model too
-            assert routes_of_models("to-second", {"to-second": [pairs["to-second"]]}, "xx", first)[0].target == second
+            assert routes_of_model("to-second", {"to-second": [pairs["to-second"]]}, "xx", first)[0].target == second
         for code in CODES:  # the languages of the page and those of the models agree
             pair = languages.match_pair("xx", code)
             if pair is None:
@@ -225,7 +203,6 @@ def test_a_model_with_several_directions_is_in_each_route():
 def test_a_direction_that_no_model_has_goes_through_a_third_language_with_the_same_model():
     routes = RoutingTable.build({"many": AROUND_ENGLISH})
     assert find_route(routes, "de", "fr") == Route("de", "fr", (("many", "many"),), via="en")
-    assert find_route(routes, "de", "fr", "many+many").via == "en"
     direct = RoutingTable.build({"many": AROUND_ENGLISH, "direct": [("de", "fr")]})
     assert find_route(direct, "de", "fr").models[0] == ("direct",)
 
@@ -234,7 +211,7 @@ def test_a_named_model_must_have_the_direction():
     routes = RoutingTable.build({"many": AROUND_ENGLISH})
     with pytest.raises(RequestError, match=r"must be a direction of the model many, got de to fr; /v1/models lists"):
         find_route(routes, "de", "fr", "many")
-    found = routes_of_models("many", routes.directions, None, "en")
+    found = routes_of_model("many", routes.directions, None, "en")
     assert [each.source for each in found] == ["de", "fr"]
 
 

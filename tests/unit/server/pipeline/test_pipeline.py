@@ -189,9 +189,7 @@ def test_languages_that_are_not_served(pipeline: TranslationPipeline, into_chine
 def test_a_model_by_its_name(pipeline: TranslationPipeline) -> None:
     placed = resolved(pipeline, "Zwei Hunde", "auto", "de", model="en-de")
     assert placed.source == "en"
-    with pytest.raises(
-        RequestError, match="model must be one of de-en, en-de, fr-en, zh-en, or two of them as first\\+second, got 'x'"
-    ):
+    with pytest.raises(RequestError, match="model must be one of de-en, en-de, fr-en, zh-en, got 'x'"):
         resolved(pipeline, "a", "en", "de", model="x")
     with pytest.raises(RequestError, match="target must be en for the model fr-en, got de"):
         resolved(pipeline, "a", "fr", "de", model="fr-en")

@@ -267,13 +267,6 @@ def test_a_country_code_gets_the_language_to_write(call: Caller, path: str, name
     assert "; write zh" in answer.json()["error"]
 
 
-def test_two_models_by_their_names(call: Caller) -> None:
-    for source in ("fr", "auto"):
-        body = {"text": "Deux chiens", "source": source, "target": "de", "model": "fr-en+en-de"}
-        (found,) = call.post("/v1/translate", json=body).json()["translations"]
-        assert (found["models"], found["via"]) == (["fr-en", "en-de"], "en")
-
-
 def test_refusals_of_the_service_have_their_status() -> None:
     for fault, status in ((Overloaded("busy", retry_after=2.0), 503), (TooLarge("too much"), 413)):
         answer = Caller(FakeService(fault=fault)).post("/v1/translate", json=BODY)
