@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from dragoman.cli.console import echo
@@ -29,15 +28,14 @@ from dragoman.reporting.number_format import (
     format_percent,
 )
 from dragoman.reporting.safe_display_text import visible, visible_parts
-from dragoman.reporting.terminal import WIDTH, bar, join_sections, print_lines, wrap, wrap_paragraph
+from dragoman.reporting.terminal import bar, join_sections, print_lines, wrap_paragraph
 from dragoman.reporting.verdict import Verdict
 from dragoman.text.encoding_guess import conversion_command
 from dragoman.text.other_language import is_detectable
 
 _MOST_FAULTS = 10
 _MOST_STEPS = 8
-_NAME, _REASON = 20, 48  # columns
-_BAR = 11
+_BAR = 11  # columns
 _COLOURS = {"error": "bold red", "warning": "bold yellow", "ok": "bold green"}
 _STEP_COLOURS = {"reading": "red", "leakage": "magenta", "held out": "cyan"}
 
@@ -83,24 +81,13 @@ def _advice(report: CheckReport) -> Iterator[Text]:
 
 
 def _corpora(report: CheckReport) -> Iterator[Text]:
-    head = ("corpus", "", "read", "bad lines", "dropped", "clean")
-    rows = [
-        (
-            visible(corpus.name),
-            corpus.role,
-            *(f"{n:,}" for n in (s.records, s.faults.total, s.drops.total, s.kept)),
-        )
-        for corpus in report.corpora
-        for s in (corpus.summary,)
-    ]
-    for number, (name, role, *numbers) in enumerate([head, *rows]):
-        name, *others = wrap(name, _NAME)
-        line = Text(f"{set_cell_size(name, _NAME)}  {role:<10}", style="dim" if number == 0 else "")
-        for column, value in enumerate(numbers):
-            is_bad = number > 0 and column == 1 and value != "0"
-            line.append(f"{value:>12}"[-12:], style="red" if is_bad else "")
-        yield line
-        yield from map(Text, others)
+    heads = "".join(f"{name:>12}" for name in ("read", "bad lines", "dropped", "clean"))
+    yield Text(f"{'':<10}{heads}  corpus", style="dim")
+    for corpus in report.corpora:
+        counts = corpus.summary
+        numbers = (counts.records, counts.faults.total, counts.drops.total, counts.kept)
+        row = f"{corpus.role:<10}{''.join(f'{number:>12,}' for number in numbers)}  "
+        yield from wrap_paragraph(visible(corpus.name), bullet=row, style="red" if counts.faults.total else "")
 
 
 def _faults(report: CheckReport) -> Iterator[Text]:
@@ -112,17 +99,8 @@ def _faults(report: CheckReport) -> Iterator[Text]:
     shown = places(faults, _MOST_FAULTS)
     for reason, example in shown:
         detail = f" ({visible(example.detail)})" if example.detail else ""
-        line = Text("  ").append(_fit_left(visible(example.place, 200), 40), style="red")
-        said, *others = wrap(f"{visible(reason)}{detail}", WIDTH - 2 - line.cell_len)
-        line.append(f"  {said}")
-        for more in others:
-            yield line
-            line = Text(f"     {more}")
-        text = _text(example.source or example.target)
-        if line.cell_len + 2 + text.cell_len > WIDTH:  # on a new line
-            yield line
-            line = Text("   ")
-        yield line.append("  ").append(text)
+        yield from wrap_paragraph(f"{visible(example.place, 200)}  {visible(reason)}{detail}", bullet="  ", style="red")
+        yield Text("    ").append(_text(example.source or example.target))
     if len(shown) < faults.total:
         yield Text(f"  and {faults.total - len(shown):,} more", style="dim")
 
@@ -141,12 +119,10 @@ def _waterfall(report: CheckReport) -> Iterator[Text]:
         return
     read = sum(corpus.summary.records for corpus in training(report))
     largest = max(step.count for step in steps)
-    yield Text(f"{'training pairs that leave, and why':<{_REASON}}{'pairs':>12}{'share':>8}", style="dim")
+    yield Text(f"{'pairs':>12}{'share':>8}  {'':{_BAR}}  why training pairs leave", style="dim")
     for step in steps:
-        reason, *others = wrap(visible(step.reason), _REASON)
-        line = Text(f"{set_cell_size(reason, _REASON)}{step.count:>12,}{format_percent(step.count, read):>8} ")
-        yield line.append(bar(step.count / largest, _BAR), style=_STEP_COLOURS.get(step.stage, "yellow"))
-        yield from map(Text, others)
+        row = f"{step.count:>12,}{format_percent(step.count, read):>8}  {bar(step.count / largest, _BAR):<{_BAR}}  "
+        yield from wrap_paragraph(visible(step.reason), bullet=row, style=_STEP_COLOURS.get(step.stage, "yellow"))
 
 
 def _gathered(steps: list[DropStep]) -> list[DropStep]:
@@ -238,10 +214,3 @@ def _next(report: CheckReport, command: str) -> str:
         commands = [f"{conversion_command(file, encoding)}\n" for file, encoding in dict(encodings).items()]
         return "".join(commands) + f"When that is corrected: {command}"
     return f"next    {command}"
-
-
-def _fit_left(text: str, width: int) -> str:
-    """Return a location cut to the width; a long path loses its beginning."""
-    while cell_len(text) > width:
-        text = "…" + text[2:]
-    return text

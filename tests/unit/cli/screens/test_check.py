@@ -70,15 +70,15 @@ def test_what_is_on_it(show):
     for shown in (
         "Ready, with 3 things to check",
         "1,151,786 of 1,410,000 training pairs are kept (81.7 %)",
-        "crawl train 1,250,000 26 107,270 1,142,704",
+        "train 1,250,000 26 107,270 1,142,704 crawl",
         "26 bad lines: 23 not valid UTF-8",
         "data/crawl.de.gz:10412 not valid UTF-8 (byte 0x85 at column 10)",
         "Der Preis\\x85betr\\x1b[31mägt\\x00 5 €",
         "and 23 more",
-        "bad lines 26 <0.1 %",
-        "duplicate pair 150,207 10.7 %",
-        "empty 7,004 0.5 %",
-        "source also in newstest2013 95 <0.1 %",
+        "26 <0.1 % ▏ bad lines",
+        "150,207 10.7 % ███████████ duplicate pair",
+        "7,004 0.5 % ▌ empty",
+        "95 <0.1 % ▏ source also in newstest2013",
         "leakage 107 training pairs with text of a held-out set: left out",
         "the sides look swapped",
         "16,000 + 16,000 tokens; tokens per word: 1.31 · 1.58",
@@ -95,12 +95,12 @@ def test_what_is_on_it(show):
 
 def test_the_drops_add_up(show):
     lines = show(sample_report())
-    start = next(number for number, line in enumerate(lines) if line.startswith("training pairs that leave"))
+    start = next(number for number, line in enumerate(lines) if line.endswith("why training pairs leave"))
     counts = []
     for line in lines[start + 1 :]:
         if not line:
             break
-        counts.append(int(line[48:60].replace(",", "")))
+        counts.append(int(line[:12].replace(",", "")))
     assert sum(counts) == 1_410_000 - 1_151_786
 
 
@@ -113,7 +113,8 @@ def test_rare_reasons_are_gathered_not_lost(show):
     lines = show(report)
     assert len(lines) <= 40
     rarer = next(line for line in lines if "rarer reasons" in line)
-    assert rarer.split()[:4] == ["23", "rarer", "reasons", str(sum(range(1, 24)))]
+    assert rarer.endswith("  23 rarer reasons")
+    assert rarer.split()[0] == str(sum(range(1, 24)))
 
 
 def test_fatal_problems_come_first_and_say_what_to_type(show):
@@ -174,13 +175,13 @@ def test_long_reasons_and_names_are_wrapped(show_on_terminal):
     corpus = replace(usual_report().corpora[0], name="a corpus whose name has many words.en", summary=summary)
     lines = show_on_terminal(replace(usual_report(), corpora=[corpus]))
     assert all(cell_len(line) <= 80 for line in lines)
-    start = next(number for number, line in enumerate(lines) if line.startswith("training pairs that leave"))
+    start = next(number for number, line in enumerate(lines) if line.endswith("why training pairs leave"))
     rows = lines[start + 1 : lines.index("", start)]
-    assert " ".join(row[:48].strip() for row in rows).count(reason) == 1
+    assert " ".join(row[35:].strip() for row in rows).count(reason) == 1
     flat = " ".join("\n".join(lines).split())
     assert "the same file (of the second column of the fourth file)" in flat
-    names = lines[next(number for number, line in enumerate(lines) if line.startswith("corpus ")) + 1 :]
-    assert " ".join(line[:20].strip() for line in names[:2]) == "a corpus whose name has many words.en"
+    names = lines[next(number for number, line in enumerate(lines) if line.endswith("  corpus")) + 1 :]
+    assert " ".join(line[60:].strip() for line in names[:2]) == "a corpus whose name has many words.en"
 
 
 def test_every_changed_pair_is_shown(show):
