@@ -97,11 +97,11 @@ def prune(
             keep_scripts=scripts or not text,
         )
     facts = {"lines": found.lines, "tokens": found.tokens, "bytes": found.bytes}
-    text = (
+    shown = (
         f"{found.tokens[1]:,} of {found.tokens[0]:,} tokens, {found.lines:,} lines of text, "
         f"{found.bytes[1] / 1e6:,.1f} of {found.bytes[0] / 1e6:,.1f} MB"
     )
-    _print(output, facts | {"parameters": found.bundle.parameter_count()}, text, json=json)
+    _print(output, facts | {"parameters": found.bundle.parameter_count()}, shown, json=json)
 
 
 def quantize(bundle: BundlePath, output: Output, force: Force = False, json: Json = False) -> None:

@@ -132,12 +132,12 @@ def _evaluate_matrix(
         print_markdown(found.to_markdown())
 
 
-def _write(outputs: Sequence[Path], facts: dict[str, Any], tables: str) -> None:
+def _write(outputs: Sequence[Path], values: Any, tables: str) -> None:
     from dragoman.files import atomic_write, write_json
 
     for path in outputs:
         if path.suffix.lower() == ".json":
-            write_json(path, facts)
+            write_json(path, values)
         else:
             with atomic_write(path) as draft:
                 draft.write_text(tables, encoding="utf-8")

@@ -134,8 +134,6 @@ def test_maps_that_are_not_there(choice: AttentionChoice, expected: str):
     for ask in (maps.tokens, maps.words, maps.check):
         with pytest.raises(ConfigError, match=f"^{expected}"):
             ask(choice)
-    with pytest.raises(ConfigError, match=f"^backward {expected}"):
-        maps.check(choice, prefix="backward ")
 
 
 def test_one_layer_and_one_head():
