@@ -72,7 +72,6 @@ def test_remove_verify_and_back(store: ModelStore):
         ("prune", "en-pt", "--text", "text.txt", "--output", "pruned"),
         ("serve", "en-pt", "--check"),
         ("config", "show", "en-pt"),
-        ("model", "en-pt"),
         ("new", "my", "--from", "en-pt", "--corpus", "text.txt", "other.txt", "--no-language-check"),
     ],
     ids=lambda arguments: arguments[0],

@@ -49,8 +49,6 @@ def test_the_other_commands_accept_a_project(project: Path):
         ("score", project, pairs, *quick),
         ("align", project, pairs, *quick),
         ("inspect", project, "a", "b", "--max-length", "4", "--json"),
-        ("model", project, "--json"),
-        ("model", project / "runs" / "second" / "bundle", "--json"),
         ("compare", f"one={project}", f"two={project / 'runs' / 'first'}", "-o", project / "page.html"),
     ):
         result = typed(*arguments)
