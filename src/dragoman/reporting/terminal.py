@@ -87,13 +87,6 @@ def truncate(word: str, max_cells: int) -> str:
     return shown if cell_len(shown) <= max_cells else set_cell_size(shown, max_cells - 1).rstrip() + "…"
 
 
-def fit(text: str, width: int) -> str:
-    """Truncate or pad a text to exactly `width` cells."""
-    if cell_len(text) > width:
-        text = set_cell_size(text, width - 1).rstrip() + "…"
-    return set_cell_size(text, width)
-
-
 def bar(share: float, cells: int) -> str:
     """Draw a bar as long as a share of `cells`, in steps of an eighth of a cell; at least one eighth."""
     eighths = max(1, round(8 * cells * share))
