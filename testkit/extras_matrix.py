@@ -42,7 +42,6 @@ LINES = (
     CommandLine("config show pairs-30k"),
     CommandLine("config schema"),
     CommandLine("config presets"),
-    CommandLine("model pairs-30k"),
     CommandLine("new {folder}/new --source en --target de --corpus {folder}/train.en {folder}/train.de"),
     CommandLine("check {folder}/project --no-measure", is_long=True),
     CommandLine("prepare {folder}/project", is_long=True),

@@ -71,8 +71,6 @@ COMMANDS = [
     "compare FILE",
     "inspect FILE text",
     "export FILE --to ctranslate2",
-    "model FILE.toml",
-    "model FILE",
     "config show FILE.toml",
     *(
         f"new new --source en --target de --corpus FILE.{suffix}"
