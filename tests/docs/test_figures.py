@@ -1,4 +1,4 @@
-"""Every figure of the README occurs on the result page that its row links to, in both languages."""
+"""Every figure of the README and of the table of results occurs on the page that its row links to."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-READMES = ["README.md", "README.zh.md"]
+READMES, RESULTS = ["README.md", "README.zh.md"], "docs/results.md"
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
-_PAGE = re.compile(r"\]\((benchmarks/results/[\w-]+\.md)\)")
+_PAGE = re.compile(r"\]\((?:\.\./)?(benchmarks/results/[\w-]+\.md)\)")
 _SMALL = {str(number) for number in range(11)}
 
 
@@ -25,7 +25,7 @@ def figures(text: str) -> list[str]:
     return _NUMBER.findall(_PAGE.sub("", text))
 
 
-@pytest.mark.parametrize("row", rows("README.md"))
+@pytest.mark.parametrize("row", [*rows("README.md"), *rows(RESULTS)])
 def test_figures_of_a_row_stand_on_its_page(row: str):
     (page,) = _PAGE.findall(row)
     known = set(_NUMBER.findall((ROOT / page).read_text(encoding="utf-8")))
@@ -35,7 +35,7 @@ def test_figures_of_a_row_stand_on_its_page(row: str):
 
 def test_a_figure_that_no_page_has_is_found():
     """Control: a row that claims more than its page states."""
-    row = next(row for row in rows("README.md") if "39.10" in row).replace("39.10", "39.97")
+    row = next(row for row in rows(RESULTS) if "39.10" in row).replace("39.10", "39.97")
     with pytest.raises(AssertionError, match=r"39\.97"):
         test_figures_of_a_row_stand_on_its_page(row)
 
