@@ -63,6 +63,8 @@ _CACHED_CODES = 4096  # a server compares the codes that its clients send
 _MAX_CODE = 35  # characters of a language tag (RFC 5646, section 4.4.1)
 
 # Language, script, region, and variants of BCP 47, in any case.
+MAX_LANGUAGE = 35
+"""Number of characters of a code (RFC 5646, 4.4.1)."""
 _TAG = re.compile(r"[a-z]{2,3}(-[a-z]{4})?(-([a-z]{2}|[0-9]{3}))?(-[a-z0-9]{1,8})*", re.IGNORECASE)
 _SIDE = r"([A-Za-z]{2,3}(?:[-_][A-Za-z]{4})?(?:[-_](?:[A-Z]{2}|[0-9]{3}))?)"
 _PAIR = re.compile(rf"{_SIDE}[-_]{_SIDE}")
@@ -138,7 +140,7 @@ def is_corpus_language(ending: str) -> bool:
 def parse_language(code: str) -> str:
     """Return the canonical form of a code, or raise `ConfigError` if it does not have the form of a language code."""
     canonical = canonical_language(code)
-    if not _TAG.fullmatch(canonical):
+    if not _TAG.fullmatch(canonical) or len(canonical) > MAX_LANGUAGE:
         raise ConfigError(
             f"a language must be a code of two or three letters, got {code!r}; for instance en, de or zh-Hant"
         )

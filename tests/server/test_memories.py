@@ -117,6 +117,11 @@ def test_weblate(url: str, store: MemoryStore) -> None:
     found = call.get("/tmserver/en/de/unit/Open%20a%20file").json()
     assert found == [{"source": "Open a file", "target": "Datei öffnen", "quality": 100}]
     assert call.get("/tmserver/en/fr/unit/Open%20a%20file").json() == []
+    memory = store.create("", "main")
+    store.add(memory, "en", "pt-BR", [Unit("A\nB %20 is / here", "x")])
+    assert call.get("/tmserver/languages/").json()["targetLanguages"] == ["de", "pt", "pt_br"]
+    (found,) = call.get("/tmserver/en/pt_br/unit/A%0AB%20%2520%20is%20%2F%20here").json()
+    assert found["quality"] == 100
 
 
 def test_files_are_imported_and_units_reviewed(url: str, store: MemoryStore, tmp_path: Path) -> None:
@@ -162,7 +167,7 @@ def test_no_route_reaches_the_memories_of_another_key(url: str, store: MemorySto
     for method, template in routes():
         if template.endswith("/jobs/{job}/file"):
             continue  # the id of a job is a secret, as that of a document
-        path = re.sub(r"\{(\w+)(?::path)?\}", lambda found: places.get(found[1], "x"), template)
+        path = re.sub(r"\{(\w+)(?::[a-z]+)?\}", lambda found: places.get(found[1], "x"), template)
         how = dict(BODIES.get(template, {"json": {"state": "rejected"}}))
         for more in ({}, {"memory": "main"}, {"memory": id_, "memory_threshold": 1}, {"translation_memory_id": id_}):
             if isinstance(how.get("json"), dict):

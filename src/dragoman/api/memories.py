@@ -7,13 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from dragoman.documents.memory_files import FileUnit, read_memory_file, write_memory_file
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DataError
 from dragoman.files import atomic_write
-from dragoman.language_codes import match_rank
+from dragoman.language_codes import MAX_LANGUAGE, is_known_language, match_rank
 from dragoman.progress import NoProgress, Progress
 from dragoman.storage.memories import Added, MemoryStore, StoredMemory, Unit
 
 _BUFFERED = 50_000  # units of a language pair that are written together
+_MAX_BUFFERED = 200_000  # of all language pairs
+_MAX_PAIRS = 500
 
 
 def import_file(
@@ -27,12 +29,12 @@ def import_file(
 ) -> Added:
     """Add the units of a file, with their neighbours in it; units in other languages than the given ones are skipped.
 
-    The languages are required if the file does not state them.
+    The languages are required if the file does not state them. Units with codes that are none are skipped.
     """
     total, progress = Added(), progress or NoProgress()
     progress.begin(f"import {path.name}")
     buffers: dict[tuple[str, str], list[Unit]] = {}
-    count = 0
+    count = waiting = 0
     for each, before, after in _with_neighbours(read_memory_file(path)):
         count += 1
         pair = _languages(each, source, target, path)
@@ -41,8 +43,14 @@ def import_file(
             continue
         unit = Unit(each.source, each.target, before, after, each.author, each.created, path.name)
         buffers.setdefault(pair, []).append(unit)
-        if len(buffers[pair]) >= _BUFFERED:
-            total = _sum(total, store.add(memory, *pair, buffers.pop(pair)))
+        if len(buffers) > _MAX_PAIRS:
+            raise DataError(f"{path} must have {_MAX_PAIRS} language pairs at most, got more; name one with --target")
+        waiting += 1
+        if len(buffers[pair]) >= _BUFFERED or waiting >= _MAX_BUFFERED:
+            most = max(buffers, key=lambda each: len(buffers[each]))
+            waiting -= len(buffers[most])
+            total = _sum(total, store.add(memory, *most, buffers[most]))
+            buffers[most] = []
             progress.advance(0, count)
     for pair, units in buffers.items():
         total = _sum(total, store.add(memory, *pair, units))
@@ -88,7 +96,8 @@ def _languages(unit: FileUnit, source: str, target: str, path: Path) -> tuple[st
     ):
         if not stated and not given:
             raise ConfigError(f"{path} does not state the {option[2:]} language; name it with {option}")
-        if stated and given and match_rank(given, stated) is None:
+        is_code = is_known_language(stated) and len(stated) <= MAX_LANGUAGE
+        if stated and (not is_code or (given and match_rank(given, stated) is None)):
             return None
     return source or unit.source_language, target or unit.target_language
 

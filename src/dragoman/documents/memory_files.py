@@ -25,6 +25,7 @@ from dragoman.version import __version__
 
 _MAX_BYTES = 1 << 30
 _MAX_CHARACTERS = 500_000_000
+_MAX_LINE = 10_000_000
 _TIME = "%Y%m%dT%H%M%SZ"
 _CODES = {"bpt", "ept", "it", "ph", "ut"}  # contain codes of other programs, not text
 _MAX_UNIT_ELEMENTS = 10_000
@@ -64,7 +65,8 @@ def _read_table(name: str, stream: IO[bytes]) -> Iterator[FileUnit]:
     """Read source and translation in the first two columns, with the languages in a first row that names them."""
     is_csv = ".csv" in name.lower()
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-    rows = csv.reader(text) if is_csv else (line.rstrip("\r\n").split("\t") for line in text)
+    lines = _lines(name, text)
+    rows = csv.reader(lines) if is_csv else (line.rstrip("\r\n").split("\t") for line in lines)
     languages = ("", "")
     try:
         for number, cells in enumerate(rows, 1):
@@ -82,6 +84,13 @@ def _read_table(name: str, stream: IO[bytes]) -> Iterator[FileUnit]:
         raise DataError(f"{name} must be CSV, got: {error}; correct it") from None
     finally:
         text.detach()
+
+
+def _lines(name: str, text: IO[str]) -> Iterator[str]:
+    for number, line in enumerate(iter(lambda: text.readline(_MAX_LINE + 1), ""), 1):
+        if len(line) > _MAX_LINE:
+            raise DataError(f"{name}:{number} must have {_MAX_LINE:,} characters at most, got more; split it")
+        yield line
 
 
 def _read_tmx(name: str, stream: IO[bytes]) -> Iterator[FileUnit]:

@@ -83,6 +83,8 @@ def _plain_errors() -> Iterator[None]:
         yield
     except IntegrityError:
         raise
+    except UnicodeEncodeError:
+        raise DataError("text for the database must be Unicode, got half of a surrogate pair; decode it") from None
     except DBAPIError as error:
         reason = str(error.orig).strip().partition("\n")[0]
         raise DataError(

@@ -16,9 +16,9 @@ from sqlalchemy.exc import IntegrityError
 from dragoman.errors import ConfigError, DataError, did_you_mean
 from dragoman.language_codes import canonical_language, match_rank
 from dragoman.storage.database import insert_rows
-from dragoman.storage.memory_index import add_postings, find_candidates, term_ids
+from dragoman.storage.memory_index import add_postings, find_candidates
 from dragoman.storage.memory_match import EXACT, Match, Query, exact_match, fuzzy_match
-from dragoman.storage.segment_text import mask, normalize_segment
+from dragoman.storage.segment_text import Masked, mask, normalize_segment, segment_words
 from dragoman.storage.tables import DIRECTIONS, JOBS, MEMORIES, UNITS
 
 if TYPE_CHECKING:
@@ -119,9 +119,9 @@ class MemoryStore:
 
     def create(self, owner: str, name: str, *, shared: bool = False) -> StoredMemory:
         """Return the memory of a name, which is created if missing."""
-        if not name.strip() or len(name) > _MAX_NAME:
+        if not name.strip() or not name.isprintable() or len(name) > _MAX_NAME:
             raise ConfigError(
-                f"the name of a memory must have 1 to {_MAX_NAME} characters, got {len(name)}; shorten it"
+                f"the name of a memory must have 1 to {_MAX_NAME} printable characters, got {len(name)}; change it"
             )
         made = {"id": str(uuid.uuid4()), "owner": owner, "name": name, "is_shared": shared}
         now = _now()
@@ -185,7 +185,9 @@ class MemoryStore:
             UNITS.c.target == theirs,
         )
         with self.database.write() as connection:
-            connection.execute(update(UNITS).where(*same).values(created=_now(), author=unit.author[:_MAX_NAME]))
+            connection.execute(
+                update(UNITS).where(*same).values(created=_now(), author=normalize_segment(unit.author)[:_MAX_NAME])
+            )
             row = connection.execute(select(UNITS).where(*same).order_by(UNITS.c.number)).first()
         if row is None:
             raise ConfigError("the memory was removed meanwhile; send the correction again")
@@ -283,7 +285,11 @@ class MemoryStore:
             for place, (query, each) in enumerate(zip(queries, masked, strict=True)):
                 rows = by_hash.get(each.hash, ())
                 matches = [match for row in rows if (match := exact_match(query, each, _unit(row))) is not None]
-                if threshold < EXACT and not any(match.score >= EXACT for match in matches):
+                if (
+                    threshold < EXACT
+                    and len(each.text) <= MAX_SEGMENT
+                    and not any(match.score >= EXACT for match in matches)
+                ):
                     matches += _fuzzy(connection, names, each, threshold)
                 matches.sort(key=lambda match: (-match.score, -match.unit.created, match.unit.id))
                 distinct = {match.text: match for match in reversed(matches) if match.score >= threshold}
@@ -332,7 +338,8 @@ def _rows(units: Sequence[Unit]) -> tuple[list[tuple[Any, ...]], list[str]]:
             continue
         masked = mask(source)
         context = [normalize_segment(each)[:MAX_SEGMENT] if each else "" for each in (unit.before, unit.after)]
-        facts = unit.author[:_MAX_NAME], unit.created or now, unit.state, unit.origin[:_MAX_NAME]
+        author, origin = normalize_segment(unit.author)[:_MAX_NAME], normalize_segment(unit.origin)[:_MAX_NAME]
+        facts = author, unit.created or now, unit.state, origin
         rows.append((masked.hash, source, target, *context, *facts))
         texts.append(masked.text)
     return rows, texts
@@ -354,18 +361,18 @@ def _add_new(connection: Connection, direction: int, rows: Sequence[tuple[Any, .
         query = select(*(UNITS.c[name] for name in _IDENTITY)).where(_DIRECTION.in_([direction]), some)
         known.update(map(tuple, connection.execute(query)))
     new: list[tuple[Any, ...]] = []
-    terms: list[list[int]] = []
+    added: list[str] = []
     for row, text in zip(rows, texts, strict=True):
         if (key := row[1:5]) not in known:
             known.add(key)
             new.append((direction, first + len(new), *row))
-            terms.append(term_ids(text))
+            added.append(text)
     if not new:
         return 0
     if first + len(new) > _MAX_NUMBER:
         raise DataError("a memory must have fewer than 2,147,483,647 units per language pair; create another one")
     insert_rows(connection, UNITS, new)
-    add_postings(connection, direction, first, terms)
+    add_postings(connection, direction, first, added)
     approved = sum(row[_STATE] == "approved" for row in new)
     connection.execute(counter.values(next=first + len(new), units=DIRECTIONS.c.units + approved))
     return len(new)
@@ -391,18 +398,19 @@ def _by_hash(connection: Connection, directions: Collection[int], hashes: set[in
     return found
 
 
-def _fuzzy(connection: Connection, directions: Collection[int], query: Any, threshold: float) -> list[Match]:
+def _fuzzy(connection: Connection, directions: Collection[int], query: Masked, threshold: float) -> list[Match]:
     """Return units with similar words."""
     matches: list[Match] = []
-    terms = term_ids(query.text)
+    changed = int((1 - threshold / 100) * len(segment_words(query.text)) + 1e-9)
+    missing = changed if query.text.isascii() else 2 * changed  # a character is in two pairs of them
     for direction in directions:
-        numbers = find_candidates(connection, direction, terms, _CANDIDATES) if terms else []
+        numbers = find_candidates(connection, direction, query.text, missing, _CANDIDATES)
         if not numbers:
             continue
-        chosen = UNITS.c.direction == direction, UNITS.c.number.in_(numbers), UNITS.c.state == "approved"
-        rows = connection.execute(select(UNITS.c.number, UNITS.c.source).where(*chosen))
-        best = fuzzy_match(query, [(row.number, row.source) for row in rows], threshold)
+        found = f"FROM memory_units WHERE direction = {direction} AND number IN"
+        chosen = f"SELECT number, source {found} ({', '.join(map(str, numbers))}) AND state = 'approved'"
+        best = fuzzy_match(query, connection.exec_driver_sql(chosen), threshold)
         if best:
-            found = connection.execute(select(UNITS).where(chosen[0], UNITS.c.number.in_(list(best))))
-            matches += [Match(_unit(row), best[row.number], row.target) for row in found]
+            rows = connection.exec_driver_sql(f"SELECT * {found} ({', '.join(map(str, best))})")
+            matches += [Match(_unit(row), best[row.number], row.target) for row in rows]
     return matches

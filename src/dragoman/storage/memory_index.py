@@ -12,111 +12,92 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import func, select
 
 from dragoman.storage.database import insert_rows
-from dragoman.storage.segment_text import index_terms, segment_words
+from dragoman.storage.segment_text import index_terms
 from dragoman.storage.tables import POSTINGS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _LENGTHS = 0
-_MAX_TERMS = 255
-_MAX_POSTINGS = 600_000  # that one look-up reads; terms that are too common are left out
+_MAX_TERMS = 255  # of a unit
+_MAX_POSTINGS = 400_000  # that one look-up reads; terms that are too common are left out
 _MAX_IDS = 1 << 19
 _Numbers = NDArray[np.int64]
 
 
-_ASCII_WORDS = bytes(code if chr(code).isalnum() and code < 128 else 32 for code in range(256))
-
-
-class _TermIds(dict[bytes, int]):
-    def __missing__(self, term: bytes) -> int:
-        self[term] = id_ = zlib.crc32(term) % 0x7FFFFFFE + 1
+class _TermIds(dict[str, int]):
+    def __missing__(self, term: str) -> int:
+        self[term] = id_ = zlib.crc32(term.encode()) % 0x7FFFFFFE + 1
         return id_
 
 
 _ids = _TermIds()
 
 
-def term_ids(masked: str) -> list[int]:
-    """Return the terms of a text without variables as integers; two terms may have the same one."""
+def _find_terms(texts: Sequence[str]) -> tuple[_Numbers, _Numbers]:
+    """Return the terms of texts without variables, and the place of the text of each, in the order of the terms.
+
+    A term is an integer, which two words may share.
+    """
     if len(_ids) > _MAX_IDS:
         _ids.clear()
-    if masked.isascii():  # the same words, in a third of the time
-        terms = masked.lower().encode().translate(_ASCII_WORDS).split()[:_MAX_TERMS]
-    else:
-        terms = [term.encode() for term in index_terms(segment_words(masked)[:_MAX_TERMS])]
-    return list(set(map(_ids.__getitem__, terms)))
+    terms = [index_terms(text)[:_MAX_TERMS] for text in texts]
+    flat = np.fromiter((_ids[term] for each in terms for term in each), dtype=np.int64)
+    places = np.repeat(np.arange(len(texts)), [len(each) for each in terms])
+    pairs = np.unique(flat << 32 | places)
+    return pairs >> 32, pairs & 0xFFFFFFFF
 
 
-def add_postings(connection: Connection, direction: int, first: int, terms: Sequence[Sequence[int]]) -> None:
-    """Index a batch of units, whose numbers begin with `first`."""
-    lengths = np.array([len(each) for each in terms], dtype=np.int64)
-    numbers = np.repeat(np.arange(first, first + len(terms), dtype="<u4"), lengths)
-    flat = np.fromiter((term for each in terms for term in each), dtype=np.int64, count=int(lengths.sum()))
-    order = np.argsort(flat, kind="stable")
-    flat, numbers = flat[order], numbers[order]
-    distinct, starts = np.unique(flat, return_index=True)
-    ends = [*starts[1:].tolist(), len(flat)]
-    stored = numbers.tobytes()
+def add_postings(connection: Connection, direction: int, first: int, texts: Sequence[str]) -> None:
+    """Index a batch of units, whose numbers begin with `first`, by their texts without variables."""
+    terms, places = _find_terms(texts)
+    lengths = np.bincount(places, minlength=len(texts)).astype(np.uint8).tobytes()
+    stored = (places + first).astype("<u4").tobytes()
+    starts = np.flatnonzero(np.diff(terms, prepend=-1))
+    ends = [*starts[1:].tolist(), len(terms)]
     rows = [
         (direction, term, first, stored[4 * start : 4 * end])
-        for term, start, end in zip(distinct.tolist(), starts.tolist(), ends, strict=True)
+        for term, start, end in zip(terms[starts].tolist(), starts.tolist(), ends, strict=True)
     ]
-    insert_rows(connection, POSTINGS, [(direction, _LENGTHS, first, lengths.astype(np.uint8).tobytes()), *rows])
+    insert_rows(connection, POSTINGS, [(direction, _LENGTHS, first, lengths), *rows])
 
 
-def find_candidates(connection: Connection, direction: int, terms: Sequence[int], limit: int) -> list[int]:
-    """Return the numbers of the units that may be most similar: the share of terms in common, at best.
+def find_candidates(connection: Connection, direction: int, text: str, missing: int, limit: int) -> list[int]:
+    """Return the numbers of the units that may be most similar to a text without variables, the likeliest first.
 
-    The rarest terms are read first, and as many of them as the time permits.
+    They have all of its terms except `missing` ones. The rarest terms are read first, and as many of them as the time
+    permits; the largest possible share of terms in common decides.
     """
+    terms = _find_terms([text])[0].tolist()
     chosen = _choose_terms(connection, direction, terms)
     if not chosen:
         return []
-    found = POSTINGS.c.direction == direction
-    query = select(POSTINGS.c.numbers).where(found, POSTINGS.c.term.in_(chosen))
-    numbers = np.frombuffer(b"".join(connection.execute(query).scalars()), dtype="<u4").astype(np.int64)
-    low = int(numbers.min())
-    counts = np.bincount(numbers - low)
-    places = np.flatnonzero(counts >= max(1, int(counts.max()) // 2))
-    shared = counts[places].astype(np.float32) + (len(terms) - len(chosen))
-    lengths = _lengths(connection, direction, places + low)
-    scores = shared / np.maximum(lengths, len(terms))
-    if len(places) > limit:
-        best = np.argpartition(-scores, limit)[:limit]
-        places = places[best]
-    return [int(each) + low for each in places]
+    where = f"FROM memory_postings WHERE direction = {direction} AND term"
+    rows = connection.exec_driver_sql(f"SELECT numbers {where} IN ({', '.join(map(str, chosen))})").scalars()
+    counts = np.bincount(np.frombuffer(b"".join(rows), dtype="<u4"))
+    places = np.flatnonzero(counts >= max(1, len(chosen) - missing))
+    rows = connection.exec_driver_sql(f"SELECT numbers {where} = {_LENGTHS} ORDER BY first").scalars()
+    lengths = np.frombuffer(b"".join(rows), dtype=np.uint8)[places]
+    shares = (counts[places] + len(terms) - len(chosen)) / np.maximum(lengths, len(terms))
+    found: list[int] = places[np.argsort(-shares, kind="stable")[:limit]].tolist()
+    return found
 
 
 def _choose_terms(connection: Connection, direction: int, terms: Sequence[int]) -> list[int]:
     """Return the terms to read: the rarest, until they have too many units together."""
-    size = func.sum(func.length(POSTINGS.c.numbers))
-    query = select(POSTINGS.c.term, size).where(POSTINGS.c.direction == direction, POSTINGS.c.term.in_(terms))
+    if not terms:
+        return []
+    query = (
+        f"SELECT sum(length(numbers)) / 4, term FROM memory_postings WHERE direction = {direction} "  # noqa: S608
+        f"AND term IN ({', '.join(map(str, terms))}) GROUP BY term"
+    )
     chosen: list[int] = []
     total = 0
-    for number, term in sorted(
-        (bytes_ // 4, term) for term, bytes_ in connection.execute(query.group_by(POSTINGS.c.term))
-    ):
+    for number, term in sorted(map(tuple, connection.exec_driver_sql(query))):
         total += number
         if chosen and total > _MAX_POSTINGS:
             break
         chosen.append(term)
     return chosen
-
-
-def _lengths(connection: Connection, direction: int, numbers: _Numbers) -> _Numbers:
-    """Return how many terms each unit has."""
-    query = select(POSTINGS.c.first, POSTINGS.c.numbers).where(
-        POSTINGS.c.direction == direction,
-        POSTINGS.c.term == _LENGTHS,
-        POSTINGS.c.first <= int(numbers.max()),
-    )
-    lengths = np.zeros(len(numbers), dtype=np.int64)
-    for first, stored in connection.execute(query.order_by(POSTINGS.c.first)):
-        start, end = np.searchsorted(numbers, (first, first + len(stored)))
-        if end > start:
-            lengths[start:end] = np.frombuffer(stored, dtype=np.uint8)[numbers[start:end] - first]
-    return lengths

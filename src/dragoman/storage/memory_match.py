@@ -10,9 +10,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rapidfuzz.distance import Levenshtein
 
@@ -77,8 +77,8 @@ def exact_match(query: Query, masked: Masked, unit: StoredUnit) -> Match | None:
     return Match(unit, _MOST_FUZZY, unit.target) if carried is None else Match(unit, EXACT, carried)
 
 
-def fuzzy_match(query: Masked, candidates: Sequence[tuple[int, str]], threshold: float) -> dict[int, int]:
-    """Return the scores of the best candidates, by their number."""
+def fuzzy_match(query: Masked, candidates: Iterable[Any], threshold: float) -> dict[int, int]:
+    """Return the scores of the best candidates, rows with number and source, by their number."""
     words = segment_words(query.text)
     found = []
     for number, source in candidates:

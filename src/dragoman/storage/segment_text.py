@@ -9,7 +9,6 @@ import functools
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.markup.protected_spans import find_placeholders
@@ -17,8 +16,10 @@ from dragoman.text.characters import SPACELESS, attaching_class
 
 VARIABLE = "\x1a"  # SUBSTITUTE
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 _MAY_VARY = frozenset("0123456789{}[]<>%$@&`\\:_-/\x1a")
 _ASCII_WORDS = {code: chr(code) if chr(code).isalnum() else " " for code in range(128)} | {ord(VARIABLE): VARIABLE}
+_ASCII_TERMS = _ASCII_WORDS | {ord(VARIABLE): " "}
 _ASCII_TEXT = re.compile(f"[a-z0-9]+|{VARIABLE}")
 
 
@@ -36,8 +37,10 @@ class Masked:
 
 
 def normalize_segment(text: str) -> str:
-    """Return a segment in NFC, with single spaces."""
-    plain = " ".join(text.split())
+    """Return a segment in NFC, with single spaces, without NUL and halves of characters, which databases refuse."""
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text.strip()
+    plain = " ".join(_UNSTORABLE.sub(" ", text).split())
     return plain if plain.isascii() else unicodedata.normalize("NFC", plain)
 
 
@@ -101,16 +104,19 @@ def segment_words(masked: str) -> list[str]:
     return _ASCII_TEXT.findall(lower) if VARIABLE in lower else lower.translate(_ASCII_WORDS).split()
 
 
-def index_terms(words: Sequence[str]) -> set[str]:
-    """Return what the index of a memory has of a segment: its words, and pairs of characters without spaces."""
-    terms = set[str]()
-    before = ""
-    for word in words:
+def index_terms(masked: str) -> list[str]:
+    """Return what the index of a memory has of a text: its words, and pairs of characters without spaces."""
+    if masked.isascii():
+        return masked.lower().translate(_ASCII_TERMS).split()
+    terms: list[str] = []
+    run = ""
+    for word in segment_words(masked):
         is_single = len(word) == 1 and word > "\u0e00"
-        if is_single and before:
-            terms.discard(before)
-            terms.add(before[-1] + word)
+        if is_single and run:
+            if len(run) == 1:
+                terms.pop()
+            terms.append(run[-1] + word)
         elif word != VARIABLE:
-            terms.add(word)
-        before = word if is_single else ""
+            terms.append(word)
+        run = run[-1:] + word if is_single else ""
     return terms

@@ -86,12 +86,20 @@ def test_formats(tmp_path: Path, name: str, text: str, expected: list[FileUnit])
         ("a.tmx", '<!DOCTYPE tmx [<!ENTITY a "b">]><tmx><header/><body/></tmx>', "declares entities"),
         ("a.tmx", "<tmx><body><tu>" + "<tuv><seg/></tuv>" * 20_000 + "</tu></body></tmx>", "at most 10,000 elements"),
         ("a.tmx", "<tmx><body>" + "<tu>" * 300 + "</tu>" * 300 + "</body></tmx>", "well-formed"),
+        (
+            "a.tmx",
+            f"<tmx><body><tu><tuv lang='en'><seg>{'x' * 11_000_000}</seg></tuv></tu></body></tmx>",
+            "well-formed",
+        ),
+        ("a.tmx", f"<!DOCTYPE tmx [{'<!ENTITY % p SYSTEM `/etc/passwd`> %p;'}]><tmx/>".replace("`", "'"), "declares"),
+        ("a.tsv.gz", "a" * 10_000_001, "a.tsv.gz:1 must have 10,000,000 characters at most"),
         ("a.xlf", "<html/>", "must be XLIFF"),
         ("a.tsv.gz", "no archive", "is damaged"),
     ],
 )
 def test_invalid_files(tmp_path: Path, name: str, text: str, message: str) -> None:
-    (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+    data = text.encode("utf-8", "surrogateescape")
+    (tmp_path / name).write_bytes(gzip.compress(data) if len(data) > 10_000_000 and name.endswith(".gz") else data)
     with pytest.raises(DragomanError, match=re.escape(message)):
         list(read_memory_file(tmp_path / name))
     with pytest.raises(DataError, match="does not exist"):

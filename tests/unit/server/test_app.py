@@ -55,7 +55,7 @@ ACCESS: dict[str, RouteAccess] = {
     **dict.fromkeys(
         ("/v1/corrections", "/v1/memories", "/v1/memories/{name}", "/v1/memories/{name}/units", _UNIT), "key"
     ),
-    **dict.fromkeys(("/tmserver/languages/", "/tmserver/{source}/{target}/unit/{text:path}"), "key"),
+    **dict.fromkeys(("/tmserver/languages/", "/tmserver/{source}/{target}/unit/{text:lines}"), "key"),
     **{f"{_MEMORIES}{end}": "key" for end in ("", "/import", "/jobs/{job}", "/{memory}", "/{memory}/export")},
     f"{_MEMORIES}/{{memory}}/segments": "key",
     "/suggest": "body_key",

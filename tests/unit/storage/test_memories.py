@@ -2,13 +2,16 @@
 
 import contextlib
 import sqlite3
+import string
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import event
 
-from dragoman.errors import ConfigError, DataError
+from dragoman.api.memories import import_file
+from dragoman.errors import ConfigError, DataError, DragomanError
 from dragoman.storage.database import Database, back_up, restore
 from dragoman.storage.memories import MemoryStore, Unit
 from dragoman.storage.memory_match import Query
@@ -77,6 +80,47 @@ def test_long_and_empty_units_are_left_out(store: MemoryStore) -> None:
         store.create("", "main"), "en", "de", [Unit("x" * 1_000_000, "y"), Unit(" ", "y"), Unit("a", "b")]
     )
     assert (counts.added, counts.skipped) == (1, 2)
+
+
+def test_text_that_databases_refuse(store: MemoryStore) -> None:
+    """Halves of characters and NUL come with JSON; a unit has white space in their place, other texts are refused."""
+    memory, bad = store.create("", "main"), "two\ud800men\0there"
+    assert store.add(memory, "en", "de", [Unit(*[bad] * 5, origin=bad)]).added == 1
+    memory = store.get("", "main")
+    assert [unit.source for unit in store.units(memory)] == ["two men there"]
+    assert [each.score for each in store.look_up([memory], "en", "de", [Query(bad)])[0]] == [100]
+    assert store.correct(memory, "en", "de", Unit(bad, "x", author=bad)).target == "x"
+    for attempt in (
+        lambda: store.create("", bad),
+        lambda: store.get("", bad),
+        lambda: store.find_job(bad),
+        lambda: list(store.units(memory, text=bad)),
+    ):
+        with pytest.raises(DragomanError):
+            attempt()
+
+
+def _write_tmx(path: Path, languages: Sequence[str], units: int = 1) -> Path:
+    variants = "".join(f'<tuv xml:lang="{each}"><seg>{each}</seg></tuv>' for each in languages)
+    body = "".join(f'<tu><tuv xml:lang="en"><seg>text {each}</seg></tuv>{variants}</tu>' for each in range(units))
+    path.write_text(f'<tmx><header srclang="en"/><body>{body}</body></tmx>')
+    return path
+
+
+def test_a_file_of_many_languages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with contextlib.closing(Database.open(f"sqlite:///{tmp_path / 'data.db'}")) as database:
+        store = MemoryStore(database)
+        memory = store.create("", "main")
+        monkeypatch.setattr("dragoman.api.memories._MAX_BUFFERED", 5)
+        counts = import_file(
+            store, memory, _write_tmx(tmp_path / "a.tmx", ["de", "x-none", f"en{'-long' * 9}", "fr", "zh-Hant"], 4)
+        )
+        assert (counts.added, counts.skipped) == (12, 8)
+        monkeypatch.undo()
+        codes = [f"a{a}{b}" for a in string.ascii_lowercase for b in string.ascii_lowercase]
+        with pytest.raises(DataError, match="500 language pairs"):
+            import_file(store, memory, _write_tmx(tmp_path / "b.tmx", codes))
+        assert sorted(each[2] for each in store.get("", "main").directions) == ["de", "fr", "zh-Hant"]
 
 
 def test_numbers_that_the_translation_does_not_have_are_no_exact_match(store: MemoryStore) -> None:

@@ -2,14 +2,14 @@
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
-from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.convertors import StringConvertor, register_url_convertor
 
 from dragoman.api.memories import import_file
 from dragoman.errors import DragomanError
@@ -253,6 +253,21 @@ def correction_router(pipeline: TranslationPipeline) -> APIRouter:
     return routes
 
 
+class _LinesConvertor(StringConvertor):
+    """The rest of a path, which may have line breaks: `path` takes none."""
+
+    regex = r"[\s\S]*"
+
+
+register_url_convertor("lines", _LinesConvertor())
+
+
+def _weblate_codes(language: str) -> Iterator[str]:
+    """Yield the names that Weblate asks with: pt_br, and pt for texts without a region."""
+    parts = language.lower().split("-")
+    yield from ("_".join(parts[:end]) for end in range(1, len(parts) + 1))
+
+
 def weblate_router(pipeline: TranslationPipeline) -> APIRouter:
     """Return the routes of Weblate's tmserver protocol; the address for Weblate ends with ``/tmserver``."""
     routes = APIRouter(prefix="/tmserver", tags=[WEBLATE.name])
@@ -264,11 +279,11 @@ def weblate_router(pipeline: TranslationPipeline) -> APIRouter:
         """List the languages of all memories."""
         found = await in_thread(memories.readable, access.name)
         pairs = [each[1:3] for memory in found for each in memory.directions]
-        sides = [sorted({pair[side].lower() for pair in pairs}) for side in (0, 1)]
+        sides = [sorted({code for pair in pairs for code in _weblate_codes(pair[side])}) for side in (0, 1)]
         return json_response({"sourceLanguages": sides[0], "targetLanguages": sides[1]})
 
     @routes.get(
-        "/{source}/{target}/unit/{text:path}",
+        "/{source}/{target}/unit/{text:lines}",
         **responses(list[WeblateMatch], *BASE_ERRORS, 404),
         openapi_extra=_named(
             *(parameter(each, "path", {"type": "string"}, each) for each in ("source", "target", "text"))
@@ -278,7 +293,7 @@ def weblate_router(pipeline: TranslationPipeline) -> APIRouter:
     async def unit(request: Request, access: Access) -> Response:
         """Return the units that are like a text, the best first."""
         source, target = (parse_language(request.path_params[each]) for each in ("source", "target"))
-        text = unquote(request.path_params["text"])
+        text = request.path_params["text"]
         if len(text) > pipeline.settings.limits.text_characters:
             raise RequestError("the text is too long; split it")
 
