@@ -253,13 +253,13 @@ def correction_router(pipeline: TranslationPipeline) -> APIRouter:
     return routes
 
 
-class _LinesConvertor(StringConvertor):
+class _Lines(StringConvertor):
     """The rest of a path, which may have line breaks: `path` takes none."""
 
     regex = r"[\s\S]*"
 
 
-register_url_convertor("lines", _LinesConvertor())
+register_url_convertor("lines", _Lines())
 
 
 def _weblate_codes(language: str) -> Iterator[str]:
