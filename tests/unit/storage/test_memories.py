@@ -85,7 +85,7 @@ def test_long_and_empty_units_are_left_out(store: MemoryStore) -> None:
 def test_text_that_databases_refuse(store: MemoryStore) -> None:
     """Halves of characters and NUL come with JSON; a unit has white space in their place, other texts are refused."""
     memory, bad = store.create("", "main"), "two\ud800men\0there"
-    assert store.add(memory, "en", "de", [Unit(*[bad] * 5, origin=bad)]).added == 1
+    assert store.add(memory, "en", "de", [Unit(bad, bad, bad, bad, bad, origin=bad)]).added == 1
     memory = store.get("", "main")
     assert [unit.source for unit in store.units(memory)] == ["two men there"]
     assert [each.score for each in store.look_up([memory], "en", "de", [Query(bad)])[0]] == [100]
