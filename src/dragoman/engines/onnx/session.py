@@ -90,21 +90,26 @@ class MappedWeights:
         with file.open("rb") as opened:
             self._content = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) if file.stat().st_size else b""
         self._tables: dict[str, Any] = {}
+        self._lock = threading.Lock()  # a second copy of a table would be freed while a graph uses it
 
     def provide(self, options: Any, graph: Path | bytes, *, has_tables: bool) -> None:
         """Give a session the tables of its graph in the memory of the processor, which it would map again."""
         content = graph.read_bytes() if isinstance(graph, Path) else graph
         for name, place, kind, *numbers in {match.groups() for match in TABLE.finditer(content) if has_tables}:
             table, (offset, rows, columns) = name.decode(), map(int, numbers)
-            if table not in self._tables:
-                if place == b"stored":
-                    array = self._transpose(offset, rows, columns)
-                else:
-                    array = np.frombuffer(self._content, kind.decode(), rows * columns, offset).reshape(rows, columns)
-                self._tables[table] = import_onnxruntime().OrtValue.ortvalue_from_numpy(array)
+            with self._lock:
+                if table not in self._tables:
+                    self._tables[table] = self._table(place, kind.decode(), offset, rows, columns)
             options.add_initializer(table, self._tables[table])
         if isinstance(graph, bytes) and self._content:  # which has no folder
             options.add_external_initializers_from_files_in_memory([self._name], [self._content], [len(self._content)])
+
+    def _table(self, place: bytes, kind: str, offset: int, rows: int, columns: int) -> Any:
+        if place == b"stored":
+            array = self._transpose(offset, rows, columns)
+        else:
+            array = np.frombuffer(self._content, kind, rows * columns, offset).reshape(rows, columns)
+        return import_onnxruntime().OrtValue.ortvalue_from_numpy(array)
 
     def _transpose(self, offset: int, rows: int, columns: int) -> Array:
         """Write the transpose of a matrix of the bundle into memory. Shapes: -> [rows, columns]."""
