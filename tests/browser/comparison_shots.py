@@ -81,8 +81,8 @@ def shots_of_runs(texts: Sequence[str], source: Path, reference: Path) -> Iterab
     page = _page(parse_systems(texts), read_lines(source), read_lines(reference), source.name.partition(".")[0])
     yield {"name": "comparison", "html": page, "height": 1000}
     yield {"name": "comparison-dark", "html": page, "height": 1000, "dark": True}
-    yield {"name": "comparison-curves", "html": page, "steps": _scrolled("curves"), "height": 1400}
-    yield {"name": "comparison-curves-dark", "html": page, "steps": _scrolled("curves"), "height": 1400, "dark": True}
+    yield {"name": "comparison-curves", "html": page, "steps": _scrolled("curves"), "height": 935}
+    yield {"name": "comparison-curves-dark", "html": page, "steps": _scrolled("curves"), "height": 935, "dark": True}
     yield {"name": "comparison-maps", "html": page, "steps": _scrolled("maps"), "height": 900}
     yield {
         "name": "comparison-differences-dark",

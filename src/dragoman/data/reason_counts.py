@@ -6,10 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
 MAX_EXAMPLES = 10
 """Maximum number of examples per reason."""
 
@@ -23,13 +19,6 @@ SHIFTED = "looks shifted against the other side"
 """The reason of a note on lines that match the translations of their neighbours."""
 
 _LONGEST = 300  # characters of a text that an example shows
-
-LENGTH_BINS = np.unique(np.geomspace(1, 4000, 60).astype(np.int64)).astype(np.float64)
-"""Left edges of the bins of lengths in characters; the last bin is open."""
-RATIO_BINS = 2.0 ** np.linspace(-3, 3, 49)
-"""Left edges of the bins of length ratios (target characters by source characters); the outer bins are open."""
-
-Histogram = dict[str, list[int]]
 
 _TALLIES = ("faults", "notes", "repairs", "drops")
 
@@ -128,43 +117,22 @@ class CorpusSummary:
     notes: Tally = field(default_factory=Tally)
     repairs: Tally = field(default_factory=Tally)
     drops: Tally = field(default_factory=Tally)
-    histograms: Histogram = field(default_factory=dict)
 
     def merge(self, later: CorpusSummary) -> None:
         self.records += later.records
         self.kept += later.kept
         for name in _TALLIES:
             getattr(self, name).merge(getattr(later, name))
-        for name, counts in later.histograms.items():
-            before = self.histograms.get(name, [0] * len(counts))
-            self.histograms[name] = [a + b for a, b in zip(before, counts, strict=True)]
 
     def renamed(self, names: Mapping[str, str]) -> Self:
         return replace(self, **{name: getattr(self, name).renamed(names) for name in _TALLIES})
 
     def to_json(self) -> dict[str, Any]:
         tallies = {name: getattr(self, name).to_json() for name in _TALLIES}
-        return {"records": self.records, "kept": self.kept, **tallies, "histograms": self.histograms}
+        return {"records": self.records, "kept": self.kept, **tallies}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         """Read the result of `to_json`."""
         tallies = {name: Tally.from_json(value[name]) for name in _TALLIES}
-        return cls(value["records"], value["kept"], **tallies, histograms=value["histograms"])
-
-
-def histograms(frame: pl.DataFrame) -> Histogram:
-    """Return histograms of the lengths of both sides in characters, and of their ratio."""
-    source, target = (frame[side].str.len_chars().to_numpy().astype(np.float64) for side in ("source", "target"))
-    return {
-        "source_characters": _counts(source, LENGTH_BINS),
-        "target_characters": _counts(target, LENGTH_BINS),
-        "ratio": _counts(np.maximum(target, 1) / np.maximum(source, 1), RATIO_BINS),
-    }
-
-
-def _counts(values: NDArray[np.float64], edges: NDArray[np.float64]) -> list[int]:
-    """Count the values in each bin [edge, next edge); values below the first edge count in the first bin."""
-    places = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 1)
-    counts: list[int] = np.bincount(places, minlength=len(edges)).tolist()
-    return counts
+        return cls(value["records"], value["kept"], **tallies)

@@ -1,4 +1,4 @@
-"""Draw line charts as inline SVG, with confidence bands, and points that show their values.
+"""Draw line charts as inline SVG, with points that show their values.
 
 A chart keeps its proportions and fills the available width. Lines differ by colour and by dashes.
 """
@@ -24,15 +24,11 @@ _HALF_LETTER = 3.5  # pixels
 
 @dataclass(frozen=True)
 class Series:
-    """A line: its points, and half the width of the interval at each point (empty: unknown).
-
-    Lines with the same number have the same style.
-    """
+    """A line and its points; lines with the same number have the same style."""
 
     name: str
     number: int
     points: Sequence[tuple[float, float]]
-    half_widths: Sequence[float | None] = ()
     has_dots: bool = True
     """Whether the points of a short line are drawn; they show their values in any case."""
 
@@ -97,7 +93,6 @@ def line_chart_svg(
         rows=[(y.place(value), words) for value, words in _ticks(y, up, 5)],
         columns=[(x.place(value), _tick_anchor(x.place(value), words), words) for value, words in _ticks(x, across, 5)],
         unit=across.label,
-        bands=[_band(line, x, y) for line in drawn],
         paths=[(_style(line.number), _pixels(line.points, x, y), line.name) for line in drawn],
         marks=[mark for line in drawn for mark in _marks(line, x, y, across, up)],
     )
@@ -119,14 +114,8 @@ def _style(number: int) -> str:
 
 def _thin(line: Series) -> Series:
     """Keep at most `_MAX_POINTS` finite points, including the last."""
-    widths = line.half_widths or [None] * len(line.points)
-    known = [
-        (point, width)
-        for point, width in zip(line.points, widths, strict=True)
-        if isfinite(point[0]) and isfinite(point[1])
-    ]
-    kept = [known[place] for place in _evenly(len(known), _MAX_POINTS)]
-    return replace(line, points=[point for point, _ in kept], half_widths=[width for _, width in kept])
+    known = [point for point in line.points if isfinite(point[0]) and isfinite(point[1])]
+    return replace(line, points=[known[place] for place in _evenly(len(known), _MAX_POINTS)])
 
 
 def _evenly(count: int, maximum: int) -> list[int]:
@@ -137,14 +126,9 @@ def _evenly(count: int, maximum: int) -> list[int]:
 
 
 def _axes(lines: Sequence[Series], across: Scale, up: Scale) -> tuple[_Axis, _Axis]:
-    """Return axes that contain every point and every band."""
+    """Return axes that contain every point."""
     xs = [x for line in lines for x, _ in line.points] + [place for place, _ in across.ticks]
-    ys = [
-        y + sign * (width or 0.0)
-        for line in lines
-        for (_, y), width in zip(line.points, line.half_widths, strict=True)
-        for sign in (-1, 1)
-    ]
+    ys = [y for line in lines for _, y in line.points]
     is_log = up.is_log and min(ys) > 0
     low, high = _bounds(min(ys), max(ys), is_log=is_log)
     side = 12 if across.ticks else 0  # keeps points of categories away from the edge
@@ -207,23 +191,14 @@ def _pixels(points: Sequence[tuple[float, float]], x: _Axis, y: _Axis) -> str:
     return " ".join(f"{x.place(at):.1f},{y.place(value):.1f}" for at, value in points)
 
 
-def _band(line: Series, x: _Axis, y: _Axis) -> tuple[str, str, bool]:
-    """Return style, points and whether it is an area; a single interval is drawn as a vertical line."""
-    known = [(point, width) for point, width in zip(line.points, line.half_widths, strict=True) if width is not None]
-    above = [(at, value + width) for (at, value), width in known]
-    below = [(at, value - width) for (at, value), width in reversed(known)]
-    return _style(line.number), _pixels(above + below, x, y), len(known) > 1
-
-
 def _marks(line: Series, x: _Axis, y: _Axis, across: Scale, up: Scale) -> list[tuple[str, float, float, str]]:
     """Return class, position and text of the points that show their value."""
     is_dotted = line.has_dots and len(line.points) <= _MAX_DOTTED
     kind = f"{'dot' if is_dotted else 'spot'} {_style(line.number)}"
     marks = []
     for place in _evenly(len(line.points), _MAX_MARKS):
-        (at, value), width = line.points[place], line.half_widths[place]
-        interval = "" if width is None else f" ± {up.read(width)}"
-        words = f"{_cut(line.name)}: {up.read(value)}{interval} {_where(at, across)}"
+        at, value = line.points[place]
+        words = f"{_cut(line.name)}: {up.read(value)} {_where(at, across)}"
         marks.append((kind, x.place(at), y.place(value), words))
     return marks
 

@@ -59,19 +59,11 @@ def test_ticks_of_counts_are_read_as_what_they_are(last: int) -> None:
         assert first + (x - start) / (end - start) * (highest - first) == pytest.approx(value, abs=0.02)
 
 
-def test_a_band_goes_as_far_above_as_below() -> None:
-    picture = drawn(Series("a", 0, [(0, 10.0), (1, 12.0)], [2.0, 1.0]))
-    (line,), (band,) = places(picture), places(picture, "band")
-    assert [x for x, _ in band] == [line[0][0], line[1][0], line[1][0], line[0][0]]
-    assert (band[0][1] + band[3][1]) / 2 == pytest.approx(line[0][1], abs=0.2)
-    assert band[3][1] - band[0][1] == pytest.approx(2 * (band[2][1] - band[1][1]), abs=0.3)
-
-
 def test_points_tell_their_value() -> None:
     across = Scale("words", str, [(0.0, "1–9"), (1.0, "10+")])
-    picture = drawn(Series("rnn", 0, [(0.0, 30.5), (1.0, 20.0)], [1.5, None]), across=across)
+    picture = drawn(Series("rnn", 0, [(0.0, 30.5), (1.0, 20.0)]), across=across)
     titles = [title.text for title in picture.iterfind(".//circle/title")]
-    assert titles == ["rnn: 30.5 ± 1.5 at 1–9 words", "rnn: 20 at 10+ words"]
+    assert titles == ["rnn: 30.5 at 1–9 words", "rnn: 20 at 10+ words"]
 
 
 def test_it_says_in_words_what_is_to_be_seen() -> None:

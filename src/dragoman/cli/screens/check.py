@@ -10,7 +10,6 @@ from dragoman.data.check.check_findings import (
     languages,
     leaks,
     merged,
-    most_tokens,
     places,
     training,
     verdict,
@@ -192,7 +191,7 @@ def _training_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
         yield label, f"{unknown} of held-out tokens{shown}", False
         share = format_percent(tokens.too_long, tokens.sampled)
         many = f"{tokens.too_long:,} of {format_count(tokens.sampled, 'sampled pair')} ({share})"
-        yield "too long", f"{many} have more than {most_tokens(tokens)} tokens", False
+        yield "too long", f"{many} have more than {tokens.max_tokens} tokens", False
     if batches := report.batches:
         count = format_count(batches.batches, "batch", "batches")
         amount = f"{count} an epoch, {batches.target_tokens:,} target tokens including end tokens"

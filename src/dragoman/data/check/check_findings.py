@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
-from dragoman.data.check.report_types import CheckReport, CorpusReport, TokenStatistics
+from dragoman.data.check.report_types import CheckReport, CorpusReport
 from dragoman.data.preparation.selected_pairs import is_leak
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.language_codes import primary_language
@@ -98,12 +98,6 @@ def places(tally: Tally, most: int) -> list[tuple[str, Example]]:
     return sorted(in_turn[:most], key=lambda entry: (entry[1], entry[0]))
 
 
-def histogram(report: CheckReport, name: str) -> list[int]:
-    """Return the histogram of all training corpora together; empty if nothing was counted."""
-    found = [corpus.summary.histograms.get(name, []) for corpus in training(report)]
-    return [sum(bins) for bins in zip_longest(*found, fillvalue=0)]
-
-
 def languages(report: CheckReport) -> list[tuple[CorpusReport, str, str, dict[str, float]]]:
     """Return each corpus and side with detected languages, and its expected language."""
     wanted = {"source": primary_language(report.source), "target": primary_language(report.target)}
@@ -113,8 +107,3 @@ def languages(report: CheckReport) -> list[tuple[CorpusReport, str, str, dict[st
         for side, shares in corpus.languages.items()
         if side in wanted and shares
     ]
-
-
-def most_tokens(tokens: TokenStatistics) -> int:
-    """Return the setting max_tokens, the last bin of the histograms of tokens."""
-    return max((len(counts) - 1 for counts in tokens.histograms.values()), default=0)

@@ -118,7 +118,6 @@ def sample_pairs(preparation: Preparation, pairs: int) -> PairSample:
 def measure_tokens(sample: PairSample, config: Config, held_out: pl.DataFrame) -> TokenStatistics:
     """Measure the tokenizer on the sample, and unknown tokens on held-out pairs."""
     assert config.data is not None
-    most = config.data.max_tokens
     too_long = sample.frame.filter(pl.Series(sample.too_long))
     tally = Tally()
     examples = (
@@ -137,7 +136,7 @@ def measure_tokens(sample: PairSample, config: Config, held_out: pl.DataFrame) -
         kind=config.tokenizer.kind,
         vocabulary=vocabulary,
         sampled=sample.frame.height,
-        histograms={side: np.bincount(lengths[side], minlength=most + 1).tolist() for side in SIDES},
+        max_tokens=config.data.max_tokens,
         per_word={side: float(lengths[side].sum() / words[side]) for side in SIDES},
         unknown=shares,
         unknown_examples=[text for text, _ in seen.most_common(_UNKNOWN_EXAMPLES)],

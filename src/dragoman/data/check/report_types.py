@@ -70,8 +70,7 @@ class TokenStatistics:
     vocabulary: dict[str, int]
     """Size of each side's vocabulary, or of the joint one under `both`."""
     sampled: int
-    histograms: dict[str, list[int]]
-    """By side: number of pairs with 0, 1, 2, …, max_tokens tokens."""
+    max_tokens: int
     per_word: dict[str, float]
     """By side: tokens per word; a character of a script without spaces is a word."""
     unknown: dict[str, float]

@@ -22,7 +22,7 @@ from dragoman.data.preparation.cached_stage import Stage, versions
 from dragoman.data.preparation.corpus_sources import CorpusSource
 from dragoman.data.reader_protocol import ChunkPairs, CorpusChunk
 from dragoman.data.readers.corpus_reader import explain_encodings
-from dragoman.data.reason_counts import CorpusSummary, Tally, histograms
+from dragoman.data.reason_counts import CorpusSummary, Tally
 from dragoman.data.token_pairs import SIDES
 from dragoman.data.worker_processes import Workers
 from dragoman.errors import DataError
@@ -243,7 +243,7 @@ def _sample(frame: pl.DataFrame) -> dict[str, list[str]]:
 
 def _clean_lines(lines: ChunkPairs, recipe: CleaningRecipe) -> tuple[pl.DataFrame, CorpusSummary]:
     frame, cleaning, file = lines.frame, recipe.cleaning, lines.file
-    summary = CorpusSummary(lines.records, faults=lines.faults, notes=lines.notes, histograms=histograms(frame))
+    summary = CorpusSummary(lines.records, faults=lines.faults, notes=lines.notes)
     normalizer = Normalizer(form=recipe.normal_form)
     repaired, repairs = repair(frame, cleaning, file)
     filters: dict[str, Filter] = {"empty": empty_side}

@@ -1,14 +1,13 @@
 """Count the statistics of BLEU, chrF and TER per sentence, once; corpus scores and significance tests reuse them.
 
-The statistics equal sacreBLEU's to the last digit. N-grams of BLEU and chrF++ are counted for many sentences together,
-and edits of TER are found by a faster algorithm. sacreBLEU has no public function that scores statistics: its private
-parts are used only here and in `significance.bootstrap`, and tests compare the results with its command.
+sacreBLEU has no public function that returns or scores statistics: its private parts are used only here and in
+`significance.bootstrap`, and tests compare the results with its command.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,14 +20,9 @@ from sacrebleu.metrics.ter import TER
 
 from dragoman.config.evaluation import METRICS
 from dragoman.errors import ConfigError, DataError, MissingExtraError
-from dragoman.evaluation.metrics.ter import count_edits
 from dragoman.plugins import find_plugin, load_plugin, plugin_names
 
 _SCORE_NAMES = {"chrf": "chrf++"}  # chrF alone is chrF2, without words
-
-_BLEU_ORDERS = 4
-_CHARACTER_ORDERS, _WORD_ORDERS = 6, 2
-_BLOCK = 1 << 16  # tokens sorted together: they fit the cache, and the overhead of calls is negligible
 
 _CODES = {"zho": "zh", "chi": "zh", "cmn": "zh", "jpn": "ja", "kor": "ko"}
 """Three-letter codes of languages for which sacreBLEU has a tokenizer."""
@@ -120,7 +114,8 @@ def corpus_statistics(
 def _compute(name: str, language: str, hypotheses: Sequence[str], references: Sequence[str]) -> Statistics:
     if name not in METRICS:
         return Statistics(name, language, plugin_metric(name, language).count(hypotheses, references))
-    return Statistics(name, language, _COUNTERS[name](signed_metric(name, language), hypotheses, references))
+    counts = signed_metric(name, language)._extract_corpus_statistics(hypotheses, [references])  # noqa: SLF001
+    return Statistics(name, language, np.array(counts, np.int64))
 
 
 def signed_metric(name: str, language: str) -> Metric:
@@ -129,7 +124,7 @@ def signed_metric(name: str, language: str) -> Metric:
     if name == "bleu":
         metric = _bleu(language)
     elif name == "chrf":
-        metric = CHRF(word_order=_WORD_ORDERS)
+        metric = CHRF(word_order=2)
     else:
         metric = TER()
     metric.num_refs = 1  # sacreBLEU sets it only when it computes statistics itself
@@ -168,115 +163,3 @@ def _bleu(language: str) -> BLEU:
 def _sacrebleu_code(language: str) -> str:
     code = language.lower().replace("_", "-").split("-")[0]
     return _CODES.get(code, code)
-
-
-def _bleu_counts(metric: Metric, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.int64]:
-    """Lengths of both sides, matching n-grams, n-grams of the hypothesis."""
-    ours, theirs = ([_preprocess(metric, text).split() for text in side] for side in (hypotheses, references))
-    lengths = _lengths(ours)
-    matching = ngram_matches(ours, theirs, _BLEU_ORDERS)
-    return np.column_stack([lengths, _lengths(theirs), matching, _ngram_counts(lengths, _BLEU_ORDERS)])
-
-
-def _chrf_counts(metric: Metric, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.int64]:
-    """For each order of characters, then of words: n-grams of the hypothesis, of the reference, matching."""
-    assert isinstance(metric, CHRF)
-    characters = [["".join(text.split()) for text in side] for side in (hypotheses, references)]
-    words = [[metric._remove_punctuation(text) for text in side] for side in (hypotheses, references)]  # noqa: SLF001
-    counts: list[NDArray[np.int64]] = []
-    for (ours, theirs), orders in ((characters, _CHARACTER_ORDERS), (words, _WORD_ORDERS)):
-        in_theirs = _ngram_counts(_lengths(theirs), orders)
-        in_ours = np.where(in_theirs > 0, _ngram_counts(_lengths(ours), orders), 0)  # as in sacreBLEU
-        matching = ngram_matches(ours, theirs, orders)
-        counts.append(np.stack([in_ours, in_theirs, matching], axis=2).reshape(len(ours), 3 * orders))
-    return np.concatenate(counts, axis=1)
-
-
-def _ter_counts(metric: Metric, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.int64]:
-    """Edits and words of the reference."""
-    ours, theirs = ([_preprocess(metric, text).split() for text in side] for side in (hypotheses, references))
-    return np.column_stack(
-        [[count_edits(first, second) for first, second in zip(ours, theirs, strict=True)], _lengths(theirs)]
-    )
-
-
-def _preprocess(metric: Metric, text: str) -> str:
-    prepared: str = metric._preprocess_segment(text)  # noqa: SLF001
-    return prepared
-
-
-def _lengths(sentences: Sequence[Sequence[str]]) -> NDArray[np.int64]:
-    return np.array([len(sentence) for sentence in sentences], np.int64)
-
-
-def _ngram_counts(lengths: NDArray[np.int64], orders: int) -> NDArray[np.int64]:
-    """Return the number of n-grams of each order. Shapes: [sentences] -> [sentences, orders]."""
-    counts: NDArray[np.int64] = np.maximum(lengths[:, None] - np.arange(orders), 0)
-    return counts
-
-
-_COUNTERS: dict[str, Callable[[Metric, Sequence[str], Sequence[str]], NDArray[np.int64]]] = {
-    "bleu": _bleu_counts,
-    "chrf": _chrf_counts,
-    "ter": _ter_counts,
-}
-
-
-# ------------------------------------------------------------------------------------------------------------ n-grams
-
-
-def ngram_matches(
-    hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]], orders: int
-) -> NDArray[np.int64]:
-    """Count the matching n-grams of each order per sentence, clipped as in BLEU.
-
-    A sentence is a list of words, or a string whose characters are the tokens. Shape: [sentences, orders].
-    """
-    found = []
-    first, size = 0, 0
-    for number, (hypothesis, reference) in enumerate(zip(hypotheses, references, strict=True), start=1):
-        size += len(hypothesis) + len(reference)
-        if size >= _BLOCK or number == len(hypotheses):
-            found.append(_matches(hypotheses[first:number], references[first:number], orders))
-            first, size = number, 0
-    return np.concatenate(found) if found else np.zeros((0, orders), np.int64)
-
-
-def _matches(
-    hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]], orders: int
-) -> NDArray[np.int64]:
-    sides = [*hypotheses, *references]
-    lengths = np.array([len(side) for side in sides])
-    tokens = _token_numbers(sides)
-    left = np.repeat(lengths.cumsum(), lengths) - np.arange(len(tokens))  # tokens up to the end of the sentence
-    sentence = np.repeat(np.tile(np.arange(len(hypotheses)), 2), lengths)
-    is_hypothesis = np.repeat(np.arange(len(sides)) < len(hypotheses), lengths)
-    unigrams = _dense(sentence * (tokens.max(initial=0) + 1) + tokens)  # tokens of different sentences differ
-    found = np.zeros((len(hypotheses), orders), np.int64)
-    starts, grams = np.arange(len(tokens)), unigrams
-    for order in range(1, orders + 1):
-        if order > 1:
-            is_complete = left[starts] >= order
-            starts, grams = starts[is_complete], grams[is_complete]
-            grams = _dense(grams * len(tokens) + unigrams[starts + order - 1])
-        is_ours = is_hypothesis[starts]
-        kinds = int(grams.max(initial=-1)) + 1
-        common = np.minimum(np.bincount(grams[is_ours], minlength=kinds), np.bincount(grams[~is_ours], minlength=kinds))
-        owner = np.zeros(kinds, np.int64)
-        owner[grams] = sentence[starts]
-        np.add.at(found[:, order - 1], owner, common)
-    return found
-
-
-def _token_numbers(sides: Sequence[Sequence[str]]) -> NDArray[np.int64]:
-    """Map every token of every side to a number."""
-    if all(isinstance(side, str) for side in sides):
-        text = "".join(side for side in sides if isinstance(side, str))
-        return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(token, len(numbers)) for side in sides for token in side], np.int64)
-
-
-def _dense(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Renumber the keys from 0 without gaps."""
-    return np.unique(keys, return_inverse=True)[1]

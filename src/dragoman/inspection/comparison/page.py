@@ -86,7 +86,6 @@ def render_comparison_page(report: ComparisonReport, *, title: str = "") -> str:
         legend=legend_html(report.systems),
         axes=AXES,
         curves=curve_charts(report),
-        length_charts=[] if evaluation is None else length_charts(evaluation),
         lengths=None if evaluation is None else length_table(evaluation),
         configured=[name for name, members in report.models.items() if any(member.settings for member in members)],
         different=[row for row in rows if row.differs],
@@ -248,35 +247,8 @@ def _bins(evaluation: Evaluation) -> list[LengthBin]:
     return [bins[low] for low in sorted(bins)]
 
 
-def length_charts(evaluation: Evaluation) -> list[Chart]:
-    """Draw one chart per metric."""
-    bins = _bins(evaluation)
-    metrics = dict.fromkeys(score.metric for each in bins for score in each.scores)
-    return [chart for metric in metrics if (chart := _length_chart(evaluation, metric, bins))[1]]
-
-
-def _length_chart(evaluation: Evaluation, metric: str, bins: Sequence[LengthBin]) -> Chart:
-    places = {each.low: float(place) for place, each in enumerate(bins)}
-    lines = []
-    for number, system in enumerate(evaluation.systems):
-        known = [
-            (places[each.low], score)
-            for each in system.by_length
-            if each.low in places
-            for score in each.scores
-            if score.metric == metric
-        ]
-        points = [(place, score.value) for place, score in known]
-        widths = [None if score.interval is None else score.interval.half_width for _, score in known]
-        lines.append(Series(system.name, number, points, widths))
-    across = Scale("words in the source", _format_score, [(places[each.low], each.label) for each in bins])
-    up = Scale(metric_title(metric), _format_score)
-    title = f"{metric_title(metric)} by length"
-    return title, line_chart_svg(title, lines, across=across, up=up, name=f"length-{_slug(metric)}")
-
-
 def length_table(evaluation: Evaluation) -> LengthTable:
-    """Return the scores of the charts as text."""
+    """Return the scores of each system by the lengths of the sources; without any, no rows."""
     bins = _bins(evaluation)
     rows = []
     for system in evaluation.systems:

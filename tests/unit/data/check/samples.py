@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dragoman.data.check.report_types import (
     BatchStatistics,
     CheckReport,
@@ -12,7 +10,7 @@ from dragoman.data.check.report_types import (
     TokenStatistics,
     TrainingCost,
 )
-from dragoman.data.reason_counts import LENGTH_BINS, RATIO_BINS, CorpusSummary, Example, Tally
+from dragoman.data.reason_counts import CorpusSummary, Example, Tally
 
 SCRIPT = "<script>alert('x')</script> & \"quoted\""
 BIDI = "user \u202egnp.exe\u202c done"
@@ -56,29 +54,6 @@ def tally(entries: dict[str, tuple[int, list[Example]]]) -> Tally:
     return whole
 
 
-def log_normal(edges: np.ndarray, centre: float, width: float, pairs: int) -> list[int]:
-    """Counts as lengths of sentences are spread."""
-    ends = np.append(edges[1:], edges[-1] ** 2 / edges[-2])
-    density = np.exp(-(((np.log(edges * ends) / 2 - np.log(centre)) / width) ** 2) / 2) * np.log(ends / edges)
-    return [int(count) for count in density / density.sum() * pairs]
-
-
-def lengths(pairs: int) -> dict[str, list[int]]:
-    """The three histograms of a corpus."""
-    return {
-        "source_characters": log_normal(LENGTH_BINS, 95, 0.75, pairs),
-        "target_characters": log_normal(LENGTH_BINS, 110, 0.75, pairs),
-        "ratio": log_normal(RATIO_BINS, 1.15, 0.28, pairs),
-    }
-
-
-def token_counts(centre: float, most: int, pairs: int) -> list[int]:
-    """How many pairs have 0, 1, 2, … tokens."""
-    numbers = np.arange(1, most + 1, dtype=np.float64)
-    counts = np.exp(-((np.log(numbers / centre) / 0.7) ** 2) / 2) / numbers
-    return [0, *(int(count) for count in counts / counts.sum() * pairs)]
-
-
 def corpora() -> list[CorpusReport]:
     """Two training corpora, one of them dirty, a validation and a test set."""
     crawl_drops, crawl_faults = tally(DROPS), tally(FAULTS)
@@ -88,10 +63,9 @@ def corpora() -> list[CorpusReport]:
         faults=crawl_faults,
         repairs=tally(REPAIRS),
         drops=crawl_drops,
-        histograms=lengths(1_250_000),
     )
     clean_drops = tally({"empty": (604, [Example("data/europarl.en", 33)])})
-    europarl = CorpusSummary(160_000, 159_396, notes=tally(NOTES), drops=clean_drops, histograms=lengths(160_000))
+    europarl = CorpusSummary(160_000, 159_396, notes=tally(NOTES), drops=clean_drops)
     english, german = {"en": 0.981, "fr": 0.012, "de": 0.007}, {"de": 0.992, "nl": 0.008}
     return [
         CorpusReport(
@@ -132,10 +106,7 @@ def sample_report() -> CheckReport:
             kind="sentencepiece",
             vocabulary={"source": 16_000, "target": 16_000},
             sampled=200_000,
-            histograms={
-                "source": token_counts(24, 256, 199_730),
-                "target": token_counts(28, 256, 199_730),
-            },
+            max_tokens=256,
             per_word={"source": 1.31, "target": 1.58},
             unknown={"source": 0.0004, "target": 0.0021},
             unknown_examples=["ﷺ", "\u202e", "<b>", "我"],

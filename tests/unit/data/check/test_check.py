@@ -30,7 +30,6 @@ def test_a_good_corpus(tmp_path: Path):
     assert report.batches is not None
     prepared = prepare_corpora(settings, tmp_path)
     assert prepared.manifest["splits"]["train"]["rows"] == report.selection.kept
-    assert sum(report.tokens.histograms["target"]) == 280
     tokens = prepared.manifest["splits"]["train"]["tokens"]
     assert report.batches.target_tokens == tokens["target"] + 280, "with the ends of sentences"
     planned = list(_first_epoch(prepared.plan(settings)))

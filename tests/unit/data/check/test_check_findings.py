@@ -2,10 +2,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from dragoman.data.check.check_findings import (
-    histogram,
     leaks,
     merged,
-    most_tokens,
     places,
     verdict,
     waterfall,
@@ -70,22 +68,9 @@ def test_places_show_every_reason_before_the_second_of_any():
     assert [(reason, example.line) for reason, example in places(tally, 3)] == [("many", 1), ("many", 2), ("few", 3)]
 
 
-def test_histograms_are_of_training_corpora_together():
-    report = sample_report()
-    both = [corpus.summary.histograms["ratio"] for corpus in report.corpora[:2]]
-    assert histogram(report, "ratio") == [a + b for a, b in zip(*both, strict=True)]
-    assert histogram(bare_report(), "ratio") == []
-
-
 def test_merging_leaves_the_report_as_it_is():
     report = sample_report()
     before = report.to_json()
     merged(report.corpora, "drops")
     waterfall(report)
     assert report.to_json() == before
-
-
-def test_the_limit_of_tokens():
-    tokens = sample_report().tokens
-    assert tokens is not None
-    assert most_tokens(tokens) == 256

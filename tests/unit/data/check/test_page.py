@@ -11,7 +11,6 @@ import pytest
 from lxml import etree
 
 from dragoman.data.check.page import render_check_page
-from dragoman.data.reason_counts import CorpusSummary
 from tests.unit.data.check.samples import (
     ARABIC,
     CJK,
@@ -91,7 +90,16 @@ def test_every_reason_and_place_is_there(page: str):
 
 def test_the_numbers_are_right(page: str):
     text = "".join(read(page).text)
-    for shown in ("1,410,000", "1,151,786", "−44,102", "150,207", "−7,004", "61,240,832", "1 d 19 h", "max_tokens 256"):
+    for shown in (
+        "1,410,000",
+        "1,151,786",
+        "−44,102",
+        "150,207",
+        "−7,004",
+        "61,240,832",
+        "1 d 19 h",
+        "256 tokens",
+    ):
         assert shown in text
 
 
@@ -116,8 +124,6 @@ def test_it_can_be_read_without_seeing_it(page: str):
     assert len(ids) == len(set(ids))
     named = [attributes.get("aria-labelledby") for _, attributes in elements if "aria-labelledby" in attributes]
     assert {name for names in named if names for name in names.split()} <= set(ids)
-    charts = [attributes for tag, attributes in elements if tag == "svg" and attributes.get("role") == "img"]
-    assert len(charts) == 5
     assert all("scope" in attributes for tag, attributes in elements if tag == "th")
     assert page.count("<caption>") == page.count("<table")
 
@@ -133,8 +139,7 @@ def poison(value: Any) -> Any:
     if isinstance(value, str):
         return value if value in {"train", "validation", "test", "source", "target"} else HOSTILE + value
     if isinstance(value, dict):
-        ours = {"source_characters", "target_characters", "ratio"}
-        return {key if key in ours else poison(key): poison(each) for key, each in value.items()}
+        return {poison(key): poison(each) for key, each in value.items()}
     if isinstance(value, list):
         return [poison(each) for each in value]
     if is_dataclass(value) and not isinstance(value, type):
@@ -171,14 +176,6 @@ def test_nothing_read_is_a_page_too():
     page = render_check_page(bare_report(), title="nothing")
     read(page)
     assert "data.train has no corpus" in page
-    assert "<figure" not in page
-
-
-def test_a_single_pair_can_be_drawn():
-    report = sample_report()
-    counts = {name: [1] + [0] * (len(bins) - 1) for name, bins in report.corpora[0].summary.histograms.items()}
-    one = replace(report.corpora[0], summary=CorpusSummary(1, 1, histograms=counts))
-    read(render_check_page(replace(report, corpora=[one]), title="one"))
 
 
 def test_a_joint_vocabulary_has_a_row_per_side_with_its_tokens_per_word():

@@ -32,6 +32,7 @@ from dragoman.data.reason_counts import Example, Tally
 from dragoman.errors import DataError
 
 _ROWS = 65_536
+_MOST_COMPARED = 10_000_000  # lines whose lengths are compared to find a break: 8 bytes each, several times
 _FARTHEST_KNOWN = 1000  # a larger difference is not searched for as one gap
 _MIN_EVIDENCE_AT_END = 4.0  # sufficient evidence at the end of the file, where no more can accumulate
 
@@ -128,76 +129,40 @@ class AlignmentBreak(NamedTuple):
     shift: int
 
 
-class _Search:
-    """Accumulated evidence for each shift."""
+def find_break(source: Numbers, target: Numbers) -> AlignmentBreak | None:
+    """Return the first break that the lengths of lines give enough evidence for, as logarithms.
 
-    def __init__(self, difference: int) -> None:
-        known = [-difference] if 0 < abs(difference) <= _FARTHEST_KNOWN else []
-        self._height = dict.fromkeys([*shifts(), *known], 0.0)
-        self._start = dict.fromkeys(self._height, 0)  # line after the evidence was last zero
-        self._margin = max(abs(shift) for shift in self._height)
-        self._source: Numbers = np.empty(0)
-        self._target: Numbers = np.empty(0)
-        self._base = 0  # the line, from 0, that the two arrays begin with
-        self._done = 0  # the first line that was not evaluated yet
-
-    def add(self, source: Numbers, target: Numbers, *, is_last: bool) -> AlignmentBreak | None:
-        """Evaluate more lines of both sides; return the first break with enough evidence."""
-        self._source = np.concatenate([self._source, source])
-        self._target = np.concatenate([self._target, target])
-        shortest = min(len(self._source), len(self._target))
-        first = self._done - self._base
-        last = shortest - (0 if is_last else self._margin)
+    Near the end, where no more can accumulate, less evidence for the difference of the line counts suffices.
+    """
+    shortest, difference = min(len(source), len(target)), len(source) - len(target)
+    usual = float(np.median(source[:shortest] - target[:shortest])) if shortest else 0.0
+    found, at_end = [], None
+    for shift in {*shifts(), *([-difference] if 0 < abs(difference) <= _FARTHEST_KNOWN else [])}:
+        first, last = max(0, -shift), min(shortest, len(target) - shift)
         if last <= first:
-            return None
-        usual = float(np.median(self._source[:shortest] - self._target[:shortest]))
-        found = [start for shift in self._height if (start := self._judge(shift, usual, first, last))]
-        self._done = self._base + last
-        self._forget(max(0, last - self._margin))
-        return min(found, default=None)
-
-    def most_likely_at_end(self, difference: int) -> AlignmentBreak | None:
-        """Return the most likely break near the end, where less evidence suffices."""
-        if self._height.get(-difference, 0.0) < _MIN_EVIDENCE_AT_END:
-            return None
-        return self._break(-difference)
-
-    def _judge(self, shift: int, usual: float, first: int, last: int) -> AlignmentBreak | None:
-        first, last = max(first, -shift), min(last, len(self._target) - shift)
-        if last <= first:
-            return None
-        says = evidence(self._source, self._target, shift, usual, first, last)
-        height = heights(says, self._height[shift])
-        enough = np.flatnonzero(height > ENOUGH)
-        until = int(enough[0]) if len(enough) else len(height)
-        zeros = np.flatnonzero(height[:until] <= 0.0)
-        if len(zeros):
-            self._start[shift] = self._base + first + int(zeros[-1]) + 1
-        self._height[shift] = float(height[-1])
-        return self._break(shift) if len(enough) else None
-
-    def _break(self, shift: int) -> AlignmentBreak:
+            continue
+        height = heights(evidence(source, target, shift, usual, first, last))
+        above = np.flatnonzero(height > ENOUGH)
+        zeros = np.flatnonzero(height[: above[0] if len(above) else None] <= 0.0)
+        start = first + (int(zeros[-1]) + 1 if len(zeros) else 0)
         # Source lines without a counterpart precede those that match again, so the break is that much earlier.
-        return AlignmentBreak(self._start[shift] + 1 + min(0, shift), shift)
+        place = AlignmentBreak(start + 1 + min(0, shift), shift)
+        if len(above):
+            found.append(place)
+        elif shift == -difference and height[-1] >= _MIN_EVIDENCE_AT_END:
+            at_end = place
+    return min(found, default=at_end)
 
-    def _forget(self, rows: int) -> None:
-        self._source, self._target = self._source[rows:], self._target[rows:]
-        self._base += rows
 
-
-def find_break(source: LineBlockReader, target: LineBlockReader, difference: int) -> AlignmentBreak | None:
-    """Read both sides in bounded memory and find the break; `difference` is source lines minus target lines."""
-    search = _Search(difference)
-    while True:
-        rows = source.fill(_ROWS), target.fill(_ROWS)
-        sides = [
-            logarithms(line_lengths(side.take(n)) if n else np.empty(0))
-            for side, n in zip((source, target), rows, strict=True)
-        ]
-        is_last = min(rows) == 0
-        found = search.add(*sides, is_last=is_last)
-        if found or is_last:
-            return found or search.most_likely_at_end(difference)
+def _line_logarithms(name: str) -> Numbers:
+    """Return the logarithms of the lengths of the first lines of a file."""
+    blocks, count = [np.empty(0)], 0
+    with open_stream(name) as stream:
+        lines = LineBlockReader(stream)
+        while rows := lines.fill(min(_ROWS, _MOST_COMPARED - count)):
+            blocks.append(logarithms(line_lengths(lines.take(rows))))
+            count += rows
+    return np.concatenate(blocks)
 
 
 def explain_mismatch(source: str, target: str, counts: tuple[int, int]) -> str:
@@ -206,8 +171,9 @@ def explain_mismatch(source: str, target: str, counts: tuple[int, int]) -> str:
     message = f"{source} and {target} must have the same number of lines, got {counts[0]:,} and {counts[1]:,}; "
     if None in (stored_size(source), stored_size(target)):
         return message + "save the input of a pipe to a file to find the location"
-    with open_stream(source) as one, open_stream(target) as other:
-        found = find_break(LineBlockReader(one), LineBlockReader(other), difference)
+    if max(counts) > _MOST_COMPARED:
+        return message + "compare their parts, such as the first halves, to find the location"
+    found = find_break(_line_logarithms(source), _line_logarithms(target))
     if found is None:
         shorter = source if difference < 0 else target
         return (
