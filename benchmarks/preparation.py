@@ -267,9 +267,7 @@ def time_steps(folder: Path, output: Path) -> None:
     reader = open_corpus(data.train[0], **languages, folder=folder)
     watch = Stopwatch()
     for chunk in watch.each("read: cut", reader.chunks(65_536)):
-        lines = watch(
-            "read: decode, check", partial(chunk.read, on_bad_line="skip", max_line_bytes=data.max_line_bytes)
-        )
+        lines = watch("read: decode, check", partial(chunk.read, max_line_bytes=data.max_line_bytes))
         frame, _ = watch("repair", partial(repair, lines.frame, data.cleaning, lines.file))
         frame, _ = watch("normalise", partial(normalize_frame, frame, Normalizer(), lines.file))
         watch.pairs += frame.height

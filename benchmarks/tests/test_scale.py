@@ -34,7 +34,7 @@ def test_the_cost_of_translation_still_grows_linearly(tmp_path: Path):
     bundle = random_bundle(tmp_path / "bundle")
     texts = tmp_path / "texts"
     texts.write_text("".join(f"{'ab ' * (1 + number % 7)}\n" for number in range(70)), encoding="utf-8")
-    found = fit(without_ray(tmp_path, bundle.path, texts, [], [300, 600, 1200]))
+    found = fit(without_ray(tmp_path, bundle.folder, texts, [], [300, 600, 1200]))
     assert max(map(abs, found["residuals"])) < 0.3
     assert found["per_unit"] > 0
 

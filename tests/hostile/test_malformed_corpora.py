@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.config.corpus import CorpusConfig, OnBadLine
+from dragoman.config.corpus import CorpusConfig
 from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.data.reason_counts import Tally
 from dragoman.errors import ConfigError, DataError
@@ -26,13 +26,13 @@ def write(case: Case, folder: Path) -> CorpusConfig:
     return CorpusConfig(files=list(named), format=case.format, columns=list(case.columns))
 
 
-def read(case: Case, folder: Path, rows: int, on_bad_line: OnBadLine = "error") -> tuple[Pairs, Tally, Tally]:
+def read(case: Case, folder: Path, rows: int) -> tuple[Pairs, Tally, Tally]:
     """All of a corpus, each chunk as it looks after the journey to another process."""
     reader = open_corpus(write(case, folder), source="de", target="en", folder=folder)
     pairs, faults, notes = [], Tally(), Tally()
     shares = [0.0]
     for chunk in reader.chunks(rows):
-        lines = ForkingPickler.loads(ForkingPickler.dumps(chunk)).read(on_bad_line=on_bad_line, max_line_bytes=100_000)
+        lines = ForkingPickler.loads(ForkingPickler.dumps(chunk)).read(max_line_bytes=100_000)
         assert lines.records == lines.frame.height + lines.faults.total
         pairs += lines.frame.select("line", "source", "target").rows()
         faults.merge(lines.faults)
@@ -75,19 +75,6 @@ def test_files_that_are_bad_as_a_whole_are_refused(case: Case, tmp_path: Path):
     missing = [part for part in case.says if part not in str(refusal.value)]
     assert not missing, f"{missing} not in: {refusal.value}"
     assert "\n" not in str(refusal.value)
-
-
-@pytest.mark.parametrize("case", [case for case in READ if case.faults], ids=lambda case: case.name)
-def test_replacing_mends_what_is_no_text_and_nothing_else(case: Case, tmp_path: Path):
-    pairs, faults, notes = read(case, tmp_path, 1000, "replace")
-    mended = [pair for pair in pairs if pair not in case.good]
-    assert [pair for pair in pairs if pair in case.good] == case.good
-    assert all("\ufffd" in source + target and "\0" not in source + target for _, source, target in mended)
-    assert len(mended) + faults.total == sum(len(found) for found in case.faults.values())
-    replaced = {example.line for example in notes.examples.get("invalid bytes replaced by U+FFFD", [])}
-    assert replaced == {line for line, _, _ in mended}
-    assert "replacement character already there" not in notes.counts
-    assert not {"not UTF-8", "NUL byte", "lone surrogate"} & set(faults.counts)
 
 
 def test_a_careless_reader_is_noticed():

@@ -21,7 +21,7 @@ def read(folder: Path, source: str, target: str) -> tuple[int, Tally, Tally]:
     records, faults, notes = 0, Tally(), Tally()
     reader = open_corpus(CorpusConfig(files=[source, target]), source="de", target="en", folder=folder)
     for chunk in reader.chunks(ROWS):
-        lines = chunk.read(on_bad_line="error", max_line_bytes=100_000)
+        lines = chunk.read(max_line_bytes=100_000)
         assert lines.frame.height == lines.records
         records += lines.records
         faults.merge(lines.faults)
@@ -50,7 +50,7 @@ def test_wrongly_decoded_quotes_are_seen(corpora: Path):
 def test_texts_are_exactly_those_of_the_files(corpora: Path):
     names = "newstest2009.de.gz", "newstest2009.en.gz"
     reader = open_corpus(CorpusConfig(files=list(names)), source="de", target="en", folder=corpora / "newstest")
-    frames = [chunk.read(on_bad_line="error", max_line_bytes=100_000).frame for chunk in reader.chunks(1000)]
+    frames = [chunk.read(max_line_bytes=100_000).frame for chunk in reader.chunks(1000)]
     for side, name in zip(("source", "target"), names, strict=True):
         texts = [text for frame in frames for text in frame[side]]
         assert "".join(f"{text}\n" for text in texts).encode() == gzip.decompress(

@@ -52,7 +52,7 @@ def trained(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         config = tiny_training(SCORE, "training.max_updates=3", "training.validation_sentences=0")
         result = train_tiny(config, tmp_path_factory.mktemp("run") / "run")
     assert result.bundle is not None
-    return result.bundle.path
+    return result.bundle.folder
 
 
 def test_its_parts_are_found(installed: Path):

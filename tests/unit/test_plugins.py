@@ -170,7 +170,7 @@ def test_a_corpus_format_is_found_by_its_ending(tmp_path: Path):
     with installed_package(tmp_path / "site", "swapped", {"corpus_readers swapped": "swapped:read"}, READER):
         reader = open_corpus(CorpusConfig.model_validate(corpus), source="en", target="de", folder=tmp_path)
         (chunk,) = reader.chunks(9)
-        pairs = chunk.read(on_bad_line="skip", max_line_bytes=99).frame
+        pairs = chunk.read(max_line_bytes=99).frame
         assert pairs.rows() == [("a dog", "ein Hund", 1)]
         config = parse_config(
             {

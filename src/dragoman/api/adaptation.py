@@ -338,7 +338,7 @@ def _train(
     is_lora = len(parts.train) + len(parts.test) + len(parts.validation) < _LORA_BELOW
     updates = min(max(len(parts.train) * _TOKENS_PER_PAIR * _PASSES // _BATCH_TOKENS, 50), 10_000)
     config = _CONFIG.format(
-        bundle=json.dumps(str(bundle.path.absolute()), ensure_ascii=False),
+        bundle=json.dumps(str(bundle.folder.absolute()), ensure_ascii=False),
         vocabulary="same" if is_lora else "extend",
         source=json.dumps(source),
         target=json.dumps(target),
@@ -356,7 +356,7 @@ def _train(
     trained = train_model(training, callbacks=callbacks)
     if trained.bundle is None:
         raise DragomanError("the training was stopped; run the same command to begin it again")
-    return trained.bundle.path
+    return trained.bundle.folder
 
 
 def _compare(one: Path, other: Path, pairs: Sequence[tuple[str, str]], progress: Progress | None) -> Evaluation:
@@ -409,7 +409,7 @@ def _blend(base: Bundle, changed: Path, share: float, output: Path) -> Path:
     note = f"Its weights have {share:.0%} of the change; scores above are those of all of it."
     card = f"{trained.card().rstrip()}\n\n{note}\n"
     config = trained.config.model_copy(update={"inference": trained.inference()})
-    return write_bundle(output, config, weights, trained.tokenizers(), card, shortlist=trained.shortlist()).path
+    return write_bundle(output, config, weights, trained.tokenizers(), card, shortlist=trained.shortlist()).folder
 
 
 def _keep_bundle(work: Path, trained: Path, units: Sequence[StoredUnit]) -> None:

@@ -48,9 +48,8 @@ def calibrate(
     A translation is usable if its chrF++ with the reference is at least `usable`.
     """
     bundle, *others = translator.bundles
-    if others or bundle.folder != bundle.path:
-        what = "an ensemble" if others else f"the archive {bundle.path}"
-        raise ConfigError(f"the model must be the folder of a bundle, got {what}; name a folder")
+    if others:
+        raise ConfigError("the model must be one bundle, got an ensemble; name one")
     features, scores = measure_translations(translator, sources, references, progress=progress)
     calibration = fit_calibration(features, scores, usable)
     error = area = None

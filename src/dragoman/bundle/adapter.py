@@ -94,8 +94,8 @@ class Adapter:
         """Require the bundle whose weights the adapter was trained with."""
         if (weights := base_hash(bundle)) != self.base:
             raise BundleError(
-                f"{bundle.path} is not the base of the adapter: its weights have the SHA-256 {weights[:16]}…, those of "
-                f"the base {self.base[:16]}…; name the bundle of start.bundle"
+                f"{bundle.folder} is not the base of the adapter: its weights have the SHA-256 {weights[:16]}…, those "
+                f"of the base {self.base[:16]}…; name the bundle of start.bundle"
             )
 
     def merged(self, weights: Mapping[str, Matrix]) -> dict[str, Matrix]:

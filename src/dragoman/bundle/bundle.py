@@ -6,8 +6,6 @@ import functools
 import hashlib
 import mmap
 import shutil
-import tempfile
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,7 +41,6 @@ from dragoman.bundle.weights import (
     refuse_non_finite,
     write_weights,
 )
-from dragoman.bundle.zip_archive import unpack
 from dragoman.config import Config, TokenizerConfig
 from dragoman.config.search import InferenceConfig
 from dragoman.errors import BundleError, ConfigError, TokenizerError
@@ -80,19 +77,15 @@ _MAX_BYTES = {
 
 @dataclass(frozen=True)
 class Bundle:
-    """A saved model, verified. A zip archive is unpacked to a temporary folder, which exists as long as the bundle.
-
-    `path` is the folder or archive that was opened. `manifest` lists every file with its size and its SHA-256.
-    """
+    """A saved model, verified. `manifest` lists every file with its size and its SHA-256."""
 
     folder: Path
-    path: Path
     config: Config = field(repr=False)
     manifest: dict[str, Any] = field(repr=False)
 
     @classmethod
     def open(cls, folder: Path | str, *, trusted: bool = False, verify_again: bool = False) -> Self:
-        """Verify and read a folder or a zip archive; raise a `BundleError` if anything is wrong.
+        """Verify and read a folder; raise a `BundleError` if anything is wrong.
 
         The tokenizer of a bundle that is not `trusted` (not written by this process) is first parsed in a sandbox. A
         folder that this user checked before, and whose files did not change since by their size, inode and times, is
@@ -104,30 +97,18 @@ class Bundle:
     def _open_path(cls, folder: Path | str, trusted: bool, verify_again: bool, outline: bool = False) -> Self:
         path = as_path(folder)
         try:
-            if not path.is_file():
-                if explained := explain_checkpoint(path):
-                    raise BundleError(explained)
-                return cls._open(path, path, trusted, verify_again, outline)
-            return cls._open_archive(path, trusted)
+            if explained := explain_checkpoint(path):
+                raise BundleError(explained)
+            if path.is_file():
+                raise BundleError(f"{path} is a file, and a bundle is a folder; unpack an archive and name the folder")
+            return cls._open(path, trusted, verify_again, outline)
         except OSError as error:
             raise BundleError(f"{path} cannot be read: {error}; check its permissions") from None
         except ValueError as error:  # a name that no file can have
             raise BundleError(f"a bundle must be a folder, got {ascii(str(folder))[:80]}: {error}") from None
 
     @classmethod
-    def _open_archive(cls, archive: Path, trusted: bool) -> Self:
-        unpacked = Path(tempfile.mkdtemp(prefix="dragoman-bundle-"))
-        try:
-            unpack(archive, unpacked, lambda name: _MAX_BYTES.get(name, 0))
-            bundle = cls._open(unpacked, archive, trusted, True)
-        except BaseException:
-            shutil.rmtree(unpacked, ignore_errors=True)
-            raise
-        weakref.finalize(bundle, shutil.rmtree, unpacked, ignore_errors=True)
-        return bundle
-
-    @classmethod
-    def _open(cls, folder: Path, path: Path, trusted: bool, verify_again: bool, outline: bool = False) -> Self:
+    def _open(cls, folder: Path, trusted: bool, verify_again: bool, outline: bool = False) -> Self:
         manifest = verify(folder, allowed=_MAX_BYTES.__contains__, hash_files=False)
         for name, facts in manifest["files"].items():
             if facts["size"] > _MAX_BYTES[name]:
@@ -139,7 +120,7 @@ class Bundle:
         is_read = outline or (not verify_again and is_sealed(folder, manifest))
         files = manifest["files"]
         check_hashes(folder, {"files": {name: files[name] for name in {PROJECT} & files.keys()} if is_read else files})
-        bundle = cls(folder, path, _check_names(folder, set(files)), manifest)
+        bundle = cls(folder, _check_names(folder, set(files)), manifest)
         if is_read:
             return bundle
         check_weights(folder / WEIGHTS, allow_int8=True)
@@ -152,7 +133,7 @@ class Bundle:
         (bundle.quantization() or Quantization({}, {})).check_integers(read_integer_places(folder / WEIGHTS))
         bundle.shortlist()
         bundle.calibrations()
-        if not trusted and folder == path:
+        if not trusted:
             seal(folder, manifest, before)
         return bundle
 
@@ -322,7 +303,7 @@ def write_bundle(
 def quantize_bundle(bundle: Bundle, output: Path) -> Bundle:
     """Write a copy with int8 matrices, one scale per row; a calibration is not kept, since scores change a little."""
     if bundle.quantization() is not None:
-        raise BundleError(f"{bundle.path} is int8 already; name a float32 bundle")
+        raise BundleError(f"{bundle.folder} is int8 already; name a float32 bundle")
     weights = bundle.weights()
     stored = Quantization.of(weights)
     title, found, sections = bundle.card().partition("\n## ")
@@ -407,7 +388,7 @@ def check_compatible(bundles: Sequence[Bundle]) -> tuple[Config, dict[str, Token
     for bundle, other in zip(bundles[1:], others, strict=True):
         if other != first:
             raise ConfigError(
-                f"{bundle.path} and {bundles[0].path} cannot be an ensemble: their tokenizers, normal forms or "
+                f"{bundle.folder} and {bundles[0].folder} cannot be an ensemble: their tokenizers, normal forms or "
                 "directions differ; train them on the same prepared data"
             )
     config = min((bundle.config for bundle in bundles), key=lambda each: max_source_tokens(each) or float("inf"))

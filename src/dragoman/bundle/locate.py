@@ -90,9 +90,9 @@ def _find_in_path(path: Path) -> LocatedBundle:
         path = path.parent
     if explained := explain_checkpoint(path):
         raise BundleError(explained)
-    if path.is_file() and not _is_zip(path):
-        raise BundleError(f"{path} is a file, and no zip archive of a bundle; name the model first: {_KINDS}")
-    if path.is_file() or (path / MANIFEST).is_file():
+    if path.is_file():
+        raise BundleError(f"{path} is a file, and a bundle is a folder; name the model first: {_KINDS}")
+    if (path / MANIFEST).is_file():
         return LocatedBundle(path)
     if (path / BUNDLE / MANIFEST).is_file():
         return LocatedBundle(path / BUNDLE, f"the bundle of {path}", _continued_note(path / BUNDLE))
@@ -216,14 +216,6 @@ def _resume_command(run: Path) -> str:
     return f"dragoman train{name}{output} --resume"
 
 
-def _is_zip(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(2) == b"PK"
-    except OSError:
-        return True  # `Bundle.open` explains it
-
-
 def _candidate(folder: Path) -> _Candidate | None:
     """Return the run in a folder if it has a bundle or a checkpoint."""
     manifest = folder / BUNDLE / MANIFEST
@@ -294,7 +286,7 @@ def _explain(path: Path) -> str:
     if not path.exists():
         from dragoman.bundle.model_store import propose_get  # noqa: PLC0415 -- only for this message
 
-        near = similar_path(path, (".zip",)) or propose_get(str(path)) or f"; check its spelling, and name {_KINDS}"
+        near = similar_path(path, ()) or propose_get(str(path)) or f"; check its spelling, and name {_KINDS}"
         return f"{path} does not exist{near}"
     runs = [path, *_folders(path)]
     if unfinished := next((run for run in runs if (run / RECORD).is_file() or (run / LOG).is_file()), None):

@@ -17,7 +17,7 @@ _MAX_LANGUAGES = 500  # 249,500 directions take 20 MB
 _MAX_TOKEN = 60  # characters of the name of a language token
 
 FileFormat = Literal["auto", "lines", "tsv", "csv", "tmx", "jsonl", "parquet"]
-OnBadLine = Literal["error", "skip", "replace"]
+OnBadLine = Literal["error", "skip"]
 Duplicates = Literal["pair", "source", "target"]
 
 
@@ -222,7 +222,7 @@ class DataConfig(Settings):
     seed: Annotated[int, Field(ge=0)] = 1
     """Random seed of the preparation."""
     on_bad_line: OnBadLine = "error"
-    """Lines that are not valid text: stop, skip them, or replace invalid bytes by U+FFFD."""
+    """Lines that are not valid text: stop, or skip them."""
     max_line_bytes: Size = 100_000
     """Maximum length of a line in bytes; longer lines are bad lines."""
     max_tokens: Size = 256

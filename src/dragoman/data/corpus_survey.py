@@ -128,7 +128,7 @@ def _survey(corpus: CorpusConfig, source: str, target: str, columns: Sequence[st
     survey, notes, bad = CorpusSurvey(samples=samples), Tally(), Tally()
     reader, is_checked = _open_files(files, source, target, corpus.format, columns), False
     for chunk in reader.chunks(_CHUNK):
-        read = chunk.read(on_bad_line="skip", max_line_bytes=1 << 30)
+        read = chunk.read(max_line_bytes=1 << 30)
         if read.faults.total and not is_checked:
             is_checked = True
             if foreign := foreign_encodings(corpus, reader.files()):
@@ -162,7 +162,7 @@ def _heads(files: Sequence[str], source: str, target: str, form: str, columns: S
     found = []
     for name in files:
         for chunk in islice(_open_files([name], source, target, form, columns).chunks(_HEAD), 1):
-            read = chunk.read(on_bad_line="skip", max_line_bytes=1 << 30)
+            read = chunk.read(max_line_bytes=1 << 30)
             found.append((read.records, read.notes.counts.get(HEADER, 0)))
     return found
 

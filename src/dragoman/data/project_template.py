@@ -121,7 +121,7 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
     with atomic_write(path) as draft:
         draft.write_text(text, encoding="utf-8")
         load_config(draft)
-    name = f"the preset {chosen}" if bundle is None else f"the bundle {bundle.path}"
+    name = f"the preset {chosen}" if bundle is None else f"the bundle {bundle.folder}"
     return Project(path, name, survey.pairs, survey.is_exact, source, target, tuple(warnings))
 
 
@@ -135,7 +135,7 @@ def bundle_languages(bundle: Bundle, source: str | None, target: str | None) -> 
 
     Of a bundle with several directions, only the languages that are given are known.
     """
-    data, path = bundle.config.data, bundle.path
+    data, path = bundle.config.data, bundle.folder
     if data is None:
         return source, target
     if len(data.all_directions()) > 1:
@@ -207,7 +207,7 @@ def _template() -> Template:
 def _fine_tuning_values(bundle: Bundle, pairs: int, folder: Path) -> dict[str, Any]:
     """Return the values of a fine-tuning: about ten passes over the corpus."""
     updates = min(max(pairs * _TOKENS_PER_PAIR * _PASSES // _BATCH_TOKENS // 100 * 100, 200), 10_000)
-    return {"bundle": _path(str(bundle.path), folder), "updates": updates, "batch_tokens": _BATCH_TOKENS}
+    return {"bundle": _path(str(bundle.folder), folder), "updates": updates, "batch_tokens": _BATCH_TOKENS}
 
 
 def _preset_values(preset: str, survey: CorpusSurvey) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import Protocol, runtime_checkable
 
 import polars as pl
 
-from dragoman.config.corpus import OnBadLine
 from dragoman.data.reason_counts import Tally
 
 
@@ -41,8 +40,8 @@ class CorpusChunk(Protocol):
     def progress(self) -> float:
         """Share of the corpus read after this chunk, 0 to 1; always 0 if the size is unknown."""
 
-    def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> ChunkPairs:
-        """Decode and check. Invalid lines are dropped and counted if `on_bad_line` is "error" or "skip"."""
+    def read(self, *, max_line_bytes: int) -> ChunkPairs:
+        """Decode and check. Invalid lines are dropped and counted."""
 
 
 @runtime_checkable

@@ -106,7 +106,7 @@ def cached_export(
         return _cached(_temporary_cache(os.getpid()), facts, bundle, make, reason, read_files=read_files)
     except OSError as error:
         raise BundleError(
-            f"{bundle.path} cannot be exported to {kind}: {reason}; nor can a temporary folder: {_described(error)}; "
+            f"{bundle.folder} cannot be exported to {kind}: {reason}; nor can a temporary folder: {_described(error)}; "
             f"free some space, or set {CACHE} to a folder that can be written to"
         ) from None
 
@@ -154,7 +154,7 @@ def _cached(
     found = _read(entry, facts, read_files=read_files)
     if not isinstance(found, Export):
         try:
-            found = _create_once(entry, facts | {"path": str(bundle.path.resolve())}, make, why, read_files)
+            found = _create_once(entry, facts | {"path": str(bundle.folder.resolve())}, make, why, read_files)
         except OSError as error:
             error.add_note(str(found or ""))
             raise

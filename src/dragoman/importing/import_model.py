@@ -37,7 +37,6 @@ from dragoman.run_files import BUNDLE, PROJECT, RECORD
 from dragoman.version import __version__
 
 _log = logging.getLogger("dragoman")
-_BUNDLE_FILES = {MANIFEST, "weights.safetensors"}
 _OF_DRAGOMAN = (PROJECT, RECORD, f"{BUNDLE}/{MANIFEST}")
 _MAX_README = 1 << 20
 _MAX_DEPTH, _MAX_SEARCHED, _MAX_FOUND = 2, 500, 5  # of the search for models below a folder: levels, entries, names
@@ -225,17 +224,13 @@ def _find(folder: SourceFolder, source: Path, output: Path) -> str:
 
 
 def _refuse_bundle(source: Path) -> None:
-    """Reject a bundle, an archive of one, or a run or a project with one; for a checkpoint, name its run."""
-    if zipfile.is_zipfile(source):
-        with _damage_refused(source), zipfile.ZipFile(source) as archive:
-            bundle = source if set(archive.namelist()) >= _BUNDLE_FILES else None
-    else:
-        if explained := explain_checkpoint(source):
-            raise BundleError(explained)
-        bundle = None
-        with suppress(BundleError):
-            if any((source / name).is_file() for name in _OF_DRAGOMAN):
-                bundle = source if (source / MANIFEST).is_file() else find_run(source)
+    """Reject a bundle, or a run or a project with one; for a checkpoint, name its run."""
+    if explained := explain_checkpoint(source):
+        raise BundleError(explained)
+    bundle = None
+    with suppress(BundleError):
+        if any((source / name).is_file() for name in _OF_DRAGOMAN):
+            bundle = source if (source / MANIFEST).is_file() else find_run(source)
     if bundle is not None:
         command = shlex.join(["dragoman", "translate", str(source)])
         raise BundleError(f"{bundle} is a model of Dragoman already, and need not be imported; use it: {command}")

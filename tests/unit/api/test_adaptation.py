@@ -39,7 +39,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = load_config(project.config, [*SIZES, "training.max_updates=150", "training.learning_rate=0.01"])
     trained = train_model(check_training(config, folder, folder / "run"))
     assert trained.bundle is not None
-    return trained.bundle.path
+    return trained.bundle.folder
 
 
 @pytest.fixture

@@ -1,8 +1,5 @@
 """Writing and reading bundles."""
 
-import gc
-import shutil
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -92,26 +89,6 @@ def test_one_that_changes_after_it_was_opened_is_not_used(bundle: Bundle):
         bundle.weights()
     with pytest.raises(BundleError, match=r"card\.md changed while the bundle was open"):
         bundle.card()
-
-
-def zipped(folder: Path, compression: int = zipfile.ZIP_STORED) -> Path:
-    archive = folder.with_suffix(".zip")
-    with zipfile.ZipFile(archive, "w", compression) as opened:
-        for path in sorted(folder.iterdir()):
-            opened.write(path, path.name)
-    return archive
-
-
-def test_an_archive_is_a_bundle_too_and_leaves_nothing_behind(bundle: Bundle):
-    opened = Bundle.open(zipped(bundle.folder))
-    shutil.rmtree(bundle.folder)
-    assert opened.digest == bundle.digest
-    assert "decoder.W_c" in opened.weights()
-    unpacked = opened.folder
-    assert unpacked.is_dir()
-    del opened
-    gc.collect()
-    assert not unpacked.exists()
 
 
 def test_a_strangers_tokenizer_is_read_elsewhere_once(bundle: Bundle, monkeypatch: pytest.MonkeyPatch):

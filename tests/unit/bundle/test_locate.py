@@ -31,11 +31,9 @@ def run(folder: Path, best: dict | None = None, *, trained: bool = True, age: fl
     return folder
 
 
-def test_a_bundle_and_an_archive_are_taken_as_they_are(tmp_path: Path):
+def test_a_bundle_is_taken_as_it_is(tmp_path: Path):
     assert find_bundle(bundle(tmp_path / "b")).path == tmp_path / "b"
     assert find_bundle(tmp_path / "b").reason == ""
-    (tmp_path / "model.zip").write_bytes(b"PK")
-    assert find_bundle(tmp_path / "model.zip").path == tmp_path / "model.zip"
 
 
 def test_a_run_and_a_project_have_their_bundle(tmp_path: Path):

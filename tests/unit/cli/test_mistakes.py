@@ -11,7 +11,7 @@ from tests.unit.cli.tiny_translators import tiny_bundle, typed
 BUNDLE = "BUNDLE"
 MISTAKES = [
     ("translate nope", 1, "nope does not exist; check its spelling, and name a bundle, a run or a project folder"),
-    ("translate text text", 1, "text is a file, and no zip archive of a bundle"),
+    ("translate text text", 1, "text is a file, and a bundle is a folder"),
     (
         "translate folder",
         1,

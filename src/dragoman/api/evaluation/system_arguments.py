@@ -16,8 +16,7 @@ from dragoman.errors import BundleError, ConfigError, DataError
 from dragoman.run_files import BUNDLE, LOG, PROJECT, RECORD, RUN
 
 _NAMELESS = (BUNDLE, RUN)  # uninformative folder names: the name of the parent folder is used
-_ZIP = b"PK\x03\x04"
-_ENDINGS = (".gz", ".txt", ".zip")
+_ENDINGS = (".gz", ".txt")
 _FORMS = "[NAME=]PATH[,PATH…], each a run folder, a bundle or a file of translations"
 
 
@@ -69,8 +68,7 @@ def parse_systems(texts: Sequence[str], *, tell: Callable[[str], None] = lambda 
 def bundle_of(member: Path) -> Path | None:
     """Return the bundle of a member, or None for a file of translations."""
     if member.is_file():
-        with member.open("rb") as file:
-            return member if file.read(len(_ZIP)) == _ZIP else None
+        return None
     if (member / MANIFEST).is_file():
         return member
     if (member / BUNDLE / MANIFEST).is_file():

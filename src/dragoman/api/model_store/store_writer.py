@@ -175,7 +175,7 @@ def verify(store: ModelStore, name: str) -> ModelEntry:
         except BundleError as error:
             raise BundleError(f"{error}; {fix}") from None
         if bundle.digest != version.digest:
-            raise BundleError(f"{bundle.path} is another bundle than that of {name}; {fix}")
+            raise BundleError(f"{bundle.folder} is another bundle than that of {name}; {fix}")
     return entry
 
 

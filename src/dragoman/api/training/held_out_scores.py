@@ -99,7 +99,7 @@ def _read(corpus: CorpusConfig, config: Config, folder: Path) -> HeldOutSet:
     reader = open_corpus(corpus, source=source, target=target, folder=folder)
     columns: dict[str, list[str]] = {side: [] for side in SIDES}
     for chunk in reader.chunks(_MAX_SENTENCES):
-        frame = chunk.read(on_bad_line=data.on_bad_line, max_line_bytes=data.max_line_bytes).frame
+        frame = chunk.read(max_line_bytes=data.max_line_bytes).frame
         for side in SIDES:
             columns[side] += frame[side].to_list()
     name = corpus.name or Path(reader.files()[0]).name

@@ -40,7 +40,7 @@ Bundles = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[NAME=]MODEL…",
-        help="Trained models: bundles (folders or zips), runs, project folders, or names of dragoman models; "
+        help="Trained models: bundles, runs, project folders, or names of dragoman models; "
         "without any, and without --config, the example model of this installation, if it has one.",
     ),
 ]

@@ -27,7 +27,7 @@ ReverseModel = Annotated[
     Path, argument("MODEL", "Model that translates from the target language to the source language.")
 ]
 Monolingual = Annotated[Path, argument("TEXT", "Text in the target language, one sentence per line, may be .gz.")]
-Teacher = Annotated[Path, argument("MODEL", "Teacher: a bundle (folder or zip), a run, or a project folder.")]
+Teacher = Annotated[Path, argument("MODEL", "Teacher: a bundle, a run, or a project folder.")]
 Source = Annotated[Path, argument("SOURCE", "Text to translate, one sentence per line, may be .gz.")]
 
 

@@ -82,13 +82,11 @@ def one_of(*legal: str | int) -> Callable[[Any], Any]:
 
 BundlePath = Annotated[
     Path,
-    argument(
-        "MODEL", "Trained model: a bundle (folder or zip), a run, a project folder, or a name of dragoman models."
-    ),
+    argument("MODEL", "Trained model: a bundle, a run, a project folder, or a name of dragoman models."),
 ]
 MODEL_OR_EXAMPLE = argument(
     "MODEL",
-    "Trained model: a bundle (folder or zip), a run, a project folder, or a name of dragoman models; without it, the "
+    "Trained model: a bundle, a run, a project folder, or a name of dragoman models; without it, the "
     "example model of this installation, if it has one.",
 )
 Ensemble = Annotated[list[Path] | None, option("MODEL", "Another model of an ensemble. May be repeated.", "--ensemble")]
@@ -125,10 +123,10 @@ Processes = Annotated[int, number("Number of processes; it does not change the r
 OnBadLine = Annotated[
     str | None,
     option(
-        "error|skip|replace",
+        "error|skip",
         "What to do with lines that are not valid text.",
         "--on-bad-line",
-        parser=one_of("error", "skip", "replace"),
+        parser=one_of("error", "skip"),
     ),
 ]
 

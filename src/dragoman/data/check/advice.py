@@ -12,7 +12,6 @@ from dragoman.data.check.report_types import (
 )
 from dragoman.data.preparation.selected_pairs import is_leak
 from dragoman.data.preparation.tokenizer_stage import KEEP_OR_EXTEND, has_too_many_tokens
-from dragoman.data.readers.decode import REPLACED
 from dragoman.data.reason_counts import header_warning
 from dragoman.data.side_languages import SideLanguage, swapped_problem
 from dragoman.reporting.number_format import format_count, format_percent
@@ -80,7 +79,7 @@ def find_misuse(corpora: list[CorpusReport], on_bad_line: OnBadLine = "error") -
     found: list[str] = []
     for corpus in corpora:
         summary = corpus.summary
-        bad = min(summary.records, summary.faults.total + summary.notes.counts.get(REPLACED, 0))
+        bad = summary.faults.total
         is_unreadable = bad > _NO_TEXT * summary.records
         if corpus.encodings and (is_unreadable or on_bad_line == "error"):
             found += [
@@ -89,7 +88,7 @@ def find_misuse(corpora: list[CorpusReport], on_bad_line: OnBadLine = "error") -
                 for file, encoding in corpus.encodings.items()
             ]
         elif is_unreadable:
-            reason = max(summary.faults.counts, key=summary.faults.counts.__getitem__, default=REPLACED)
+            reason = max(summary.faults.counts, key=summary.faults.counts.__getitem__)
             share = format_percent(bad, summary.records)
             found.append(
                 f"{corpus.name} must be text, got bad lines only or mostly ({share}, most of them: {reason}); name "

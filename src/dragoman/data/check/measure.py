@@ -20,7 +20,6 @@ from dragoman.data.preparation.preparation import Preparation
 from dragoman.data.preparation.selected_pairs import SelectedPairs
 from dragoman.data.preparation.shard_stage import TOO_MANY_TOKENS, encode
 from dragoman.data.readers.corpus_reader import exchange_sides, file_format
-from dragoman.data.readers.decode import REPLACED
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.data.side_languages import are_swapped, main_language
 from dragoman.data.token_pairs import SIDES, Pairs, Sentences
@@ -44,7 +43,6 @@ def measure_corpora(preparation: Preparation) -> list[CorpusReport]:
         scripts = {side: chinese_script("".join(texts[side])) for side in SIDES if main[side] == "zh"}
         files = [name for name, _ in source.digests]
         sides, swap_fix = _side_names(source), exchange_sides(source.settings)
-        has_bad_lines = cleaned.summary.faults.total or REPLACED in cleaned.summary.notes.counts
         reports.append(
             CorpusReport(
                 cleaned.name,
@@ -56,7 +54,7 @@ def measure_corpora(preparation: Preparation) -> list[CorpusReport]:
                 are_swapped([*main.values()], declared),
                 sides,
                 swap_fix,
-                source.foreign_encodings() if has_bad_lines else {},
+                source.foreign_encodings() if cleaned.summary.faults.total else {},
                 declared,
             )
         )

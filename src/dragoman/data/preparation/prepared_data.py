@@ -241,7 +241,7 @@ def settings_of(config: Config) -> dict[str, Any]:
     """Return the settings that prepared data depends on, without those of training only."""
     assert config.data is not None
     data = config.data.model_dump(exclude={"folder", "sampling", "augment", "on_bad_line", "language_tokens"})
-    data["replaces_bad_bytes"] = config.data.on_bad_line == "replace"
+    data["replaces_bad_bytes"] = False  # of earlier versions
     for corpus in data["train"]:
         corpus.pop("weight")
     for corpus in (*data["train"], *data["test"], data["validation"] or {}):

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -11,15 +11,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from dragoman.config.corpus import OnBadLine
 from dragoman.data.readers.line_blocks import line_lengths
 from dragoman.data.reason_counts import MAX_EXAMPLES, Example, Tally
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import DataError
 from dragoman.text.encoding_guess import guess_encoding
-
-REPLACED = "invalid bytes replaced by U+FFFD"
-"""Note for a line that was decoded with `on_bad_line` = "replace"."""
 
 _MARK = b"\xef\xbb\xbf"
 _SHOWN = 300  # bytes of a bad line in messages
@@ -39,8 +35,6 @@ class DecodedLines:
 
     texts: pl.Series
     faults: dict[int, LineFault] = field(default_factory=dict)
-    replaced: dict[int, str] = field(default_factory=dict)
-    """Details of lines in which U+FFFD replaces invalid bytes."""
 
 
 def strip_line_ends(block: bytes, file: str, first_line: int, notes: Tally, *, notes_returns: bool = True) -> bytes:
@@ -79,7 +73,7 @@ def split_lines(block: bytes, rows: int) -> pl.Series:
     return pl.Series(pa.LargeBinaryArray.from_buffers(pa.large_binary(), rows, buffers))
 
 
-def decode_lines(lines: pl.Series, *, on_bad_line: OnBadLine, max_line_bytes: int) -> DecodedLines:
+def decode_lines(lines: pl.Series, *, max_line_bytes: int) -> DecodedLines:
     """Decode lines of bytes (null stays null). Only invalid lines are processed one by one."""
     texts = _to_texts(lines)
     is_suspect = (
@@ -91,18 +85,11 @@ def decode_lines(lines: pl.Series, *, on_bad_line: OnBadLine, max_line_bytes: in
     if not is_suspect.any():
         return decoded
     rows = is_suspect.arg_true().to_numpy()
-    repaired: list[str | None] = []
     suspects = lines.gather(rows)
     encoding = guess_encoding(line for line in suspects if len(line) <= max_line_bytes and _text_or_none(line) is None)
     for row, line in zip(rows.tolist(), suspects, strict=True):
-        fault = _fault(line, max_line_bytes, encoding)
-        if on_bad_line == "replace" and len(line) <= max_line_bytes:
-            decoded.replaced[row] = fault.detail
-            repaired.append(line.decode("utf-8", "replace").replace("\0", "\ufffd"))
-        else:
-            decoded.faults[row] = fault
-            repaired.append(None)
-    decoded.texts = texts.scatter(rows, pl.Series(repaired, dtype=pl.String))
+        decoded.faults[row] = _fault(line, max_line_bytes, encoding)
+    decoded.texts = texts.scatter(rows, None)
     return decoded
 
 
@@ -159,31 +146,24 @@ def check_text(text: str, max_line_bytes: int) -> LineFault | None:
     return _fault(data, max_line_bytes) if len(data) > max_line_bytes or "\0" in text else None
 
 
-ALREADY_REPLACED = "replacement character already there"
-"""Note for U+FFFD in a file: the text was decoded wrongly before."""
-
 _CLASSES = {
     "line separator inside a line": "\n\r\v\f\x85\u2028\u2029",
     "byte-order mark inside the text": "\ufeff",
-    ALREADY_REPLACED: "\ufffd",
+    "replacement character already there": "\ufffd",
     "C1 control character": "".join(map(chr, range(0x80, 0xA0))).replace("\x85", ""),
 }
 _ALL = list("".join(_CLASSES.values()))
 _NAMES = {"\n": "line feed", "\r": "carriage return", "\v": "vertical tab", "\f": "form feed"}
 
 
-def note_suspicious_characters(
-    frame: pl.DataFrame, files: tuple[str, str], replaced: Collection[int], notes: Tally
-) -> None:
-    """Note suspicious characters of both sides; `replaced` are lines in which the reader inserted U+FFFD."""
+def note_suspicious_characters(frame: pl.DataFrame, files: tuple[str, str], notes: Tally) -> None:
+    """Note suspicious characters of both sides."""
     for side, file in zip(SIDES, files, strict=True):
         odd = frame.filter(frame[side].str.contains_any(_ALL))  # twice as fast as a regular expression
         if not odd.height:
             continue
         for reason, characters in _CLASSES.items():
             found = odd.filter(odd[side].str.contains(f"[{characters}]"))
-            if reason == ALREADY_REPLACED and replaced:
-                found = found.filter(~found["line"].is_in(list(replaced)))
             notes.add(reason, found.height, _examples(found, side, file, characters))
 
 

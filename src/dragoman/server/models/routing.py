@@ -107,7 +107,7 @@ def _split(given: str | Path) -> tuple[str, Path]:
 
 def _derive_name(path: Path) -> str:
     full = path.absolute()
-    parts = [full.stem if full.suffix == ".zip" else full.name, *(parent.name for parent in full.parents)]
+    parts = [full.name, *(parent.name for parent in full.parents)]
     folder = next((part for part in parts if part.lower() not in _GENERIC), "model")
     stem = _INVALID.sub("-", folder).strip("-.") or "model"
     data = Bundle.open(path).config.data

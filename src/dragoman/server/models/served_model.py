@@ -142,9 +142,6 @@ _supports_phrases = functools.cache(supports_phrases)  # packages are not instal
 def fingerprint(path: Path) -> str:
     """Return a value that changes when the bundle at a path is replaced; fast to compute."""
     try:
-        if path.is_file():
-            stat = path.stat()
-            return f"{stat.st_ino} {stat.st_size} {stat.st_mtime_ns}"
         sizes = sorted((each.name, each.stat().st_size) for each in path.iterdir())  # damaged files, same manifest
         return hashlib.sha256((path / MANIFEST).read_bytes() + repr(sizes).encode()).hexdigest()
     except OSError as error:
@@ -183,8 +180,8 @@ def open_translator(bundle: Bundle, role: EngineRole, settings: ServerSettings, 
     if not math.isfinite(tried.score) or not tried.text.strip():
         what = "no text" if math.isfinite(tried.score) else "a score that is not finite"
         raise BundleError(
-            f"the model in {bundle.path} translates a sentence with {what}; train a new run, with more updates or more "
-            "text"
+            f"the model in {bundle.folder} translates a sentence with {what}; train a new run, with more updates or "
+            "more text"
         )
     return translator
 

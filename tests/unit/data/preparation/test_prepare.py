@@ -257,8 +257,6 @@ def test_a_bad_line_stops_it_with_its_place(tmp_path: Path):
     assert "--on-bad-line skip" in str(caught.value)
     prepared = run(config([{"files": files}], on_bad_line="skip"), tmp_path)
     assert prepared.manifest["splits"]["train"]["rows"] == 200 - 20 - 1
-    replaced = run(config([{"files": files}], on_bad_line="replace"), tmp_path)
-    assert replaced.manifest["splits"]["train"]["rows"] == 200 - 20
     with pytest.raises(DataError, match=r"train\.de:42"):
         run(config([{"files": files}]), tmp_path)
 

@@ -21,7 +21,7 @@ def opened(folder: Path, *files: str, **settings) -> CorpusReader:
 
 
 def pairs(reader: CorpusReader, rows: int = 10) -> list[tuple[str, str]]:
-    frames = [chunk.read(on_bad_line="error", max_line_bytes=1000).frame for chunk in reader.chunks(rows)]
+    frames = [chunk.read(max_line_bytes=1000).frame for chunk in reader.chunks(rows)]
     return [row for frame in frames for row in frame.select("source", "target").rows()]
 
 
@@ -85,7 +85,7 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x\ty\nz\n")))
     reader = opened(tmp_path, "-", format="tsv")
     (chunk,) = reader.chunks(10)
-    lines = chunk.read(on_bad_line="skip", max_line_bytes=100)
+    lines = chunk.read(max_line_bytes=100)
     assert (chunk.progress, lines.file, lines.faults.examples["missing column"][0].place) == (
         0.0,
         "standard input",

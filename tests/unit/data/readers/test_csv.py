@@ -14,7 +14,7 @@ def read(path: Path, text: str, **settings: object) -> ChunkPairs:
     path.write_text(text, encoding="utf-8")
     corpus = CorpusConfig.model_validate({"files": [path.name], **settings})
     (chunk,) = open_corpus(corpus, source="en", target="de", folder=path.parent).chunks(1000)
-    return chunk.read(on_bad_line="skip", max_line_bytes=1000)
+    return chunk.read(max_line_bytes=1000)
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,10 @@ def test_carriage_returns_are_noted_only_if_the_first_line_has_none(tmp_path: Pa
     corpus = CorpusConfig(files=[name])
     for size in (1, 1000):
         for chunk in open_corpus(corpus, source="en", target="de", folder=tmp_path).chunks(size):
-            found = chunk.read(on_bad_line="error", max_line_bytes=1000)
+            found = chunk.read(max_line_bytes=1000)
             assert not found.notes.counts
             assert not found.frame["target"].str.ends_with("\r").any()
     (tmp_path / name).write_bytes(f"{rows[0]}\n{rows[1]}\r\n{rows[2]}\n".encode())
     (chunk,) = open_corpus(corpus, source="en", target="de", folder=tmp_path).chunks(1000)
-    notes = chunk.read(on_bad_line="error", max_line_bytes=1000).notes
+    notes = chunk.read(max_line_bytes=1000).notes
     assert [example.line for example in notes.examples["carriage return removed"]] == [2]

@@ -22,17 +22,9 @@ def as_text(line: bytes) -> str | None:
 @given(st.lists(st.one_of(LINE, BYTES), min_size=1))
 def test_texts_are_what_python_decodes_line_by_line(lines: list[bytes]):
     block = b"\n".join(lines) + b"\n"
-    decoded = decode_lines(split_lines(block, len(lines)), on_bad_line="error", max_line_bytes=1000)
+    decoded = decode_lines(split_lines(block, len(lines)), max_line_bytes=1000)
     assert decoded.texts.to_list() == [as_text(line) for line in lines]
     assert sorted(decoded.faults) == [row for row, line in enumerate(lines) if as_text(line) is None]
-
-
-@given(st.lists(BYTES, min_size=1))
-def test_replacing_gives_the_text_that_python_gives(lines: list[bytes]):
-    decoded = decode_lines(pl.Series(lines, dtype=pl.Binary), on_bad_line="replace", max_line_bytes=1000)
-    assert decoded.texts.to_list() == [line.decode(errors="replace").replace("\0", "\ufffd") for line in lines]
-    assert not decoded.faults
-    assert sorted(decoded.replaced) == [row for row, line in enumerate(lines) if as_text(line) is None]
 
 
 @pytest.mark.parametrize(
@@ -53,24 +45,18 @@ def test_replacing_gives_the_text_that_python_gives(lines: list[bytes]):
     ],
 )
 def test_a_fault_says_where_it_is(line: bytes, reason: str, detail: str):
-    fault = decode_lines(pl.Series([b"good", line]), on_bad_line="error", max_line_bytes=20).faults[1]
+    fault = decode_lines(pl.Series([b"good", line]), max_line_bytes=20).faults[1]
     assert (fault.reason, fault.detail) == (reason, detail)
 
 
 def test_the_encoding_is_guessed_from_all_lines_together():
     lines = [text.encode("gb18030") for text in ("我们在这里说的是中国的事。", "重庆", "鹤", "Tel. 123 号")]
-    faults = decode_lines(pl.Series(lines), on_bad_line="error", max_line_bytes=100).faults
+    faults = decode_lines(pl.Series(lines), max_line_bytes=100).faults
     assert {fault.detail.partition("; ")[2] for fault in faults.values()} == {"GB18030 text?"}
 
 
-def test_a_line_that_is_too_long_cannot_be_replaced():
-    decoded = decode_lines(pl.Series([b"xxx\xff"]), on_bad_line="replace", max_line_bytes=3)
-    assert decoded.faults[0].reason == "line too long"
-    assert not decoded.replaced
-
-
 def test_null_stays_null():
-    decoded = decode_lines(pl.Series([None, b"x", b"\xff"]), on_bad_line="skip", max_line_bytes=3)
+    decoded = decode_lines(pl.Series([None, b"x", b"\xff"]), max_line_bytes=3)
     assert decoded.texts.to_list() == [None, "x", None]
     assert list(decoded.faults) == [2]
 

@@ -32,7 +32,7 @@ XML_CELL = st.text(st.characters(categories=["L", "N", "P", "Zs"]), max_size=20)
 def read(folder: Path, *files: str, rows: int = 7, source: str = "de", **settings) -> list[ChunkPairs]:
     corpus = CorpusConfig(files=list(files), **settings)
     reader = open_corpus(corpus, source=source, target="en", folder=folder)
-    return [chunk.read(on_bad_line="error", max_line_bytes=10_000) for chunk in reader.chunks(rows)]
+    return [chunk.read(max_line_bytes=10_000) for chunk in reader.chunks(rows)]
 
 
 def pairs(chunks: list[ChunkPairs]) -> list[tuple[str, str]]:
@@ -181,7 +181,7 @@ def test_many_keys_are_looked_at_once(tmp_path: Path):
     corpus = CorpusConfig(files=["a.jsonl"])
     (chunk,) = open_corpus(corpus, source="de", target="en", folder=tmp_path).chunks(10)
     before = time.process_time()
-    lines = chunk.read(on_bad_line="error", max_line_bytes=10_000_000)
+    lines = chunk.read(max_line_bytes=10_000_000)
     assert time.process_time() - before < 5.0, "a minute, if each key is compared with each"
     assert lines.faults.examples["repeated key"][0].detail == "last occurs more than once"
 

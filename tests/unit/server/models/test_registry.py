@@ -5,7 +5,6 @@ import gc
 import shutil
 import threading
 import weakref
-import zipfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -82,19 +81,6 @@ def test_a_bundle_becomes_a_model(bundle: Path):
         assert (await fleet.get("m")).translate("a b").text
 
     run(test, {"m": bundle})
-
-
-def test_an_archive_is_a_bundle_too(bundle: Path, tmp_path: Path):
-    archive = tmp_path / "bundle.zip"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as files:
-        for file in bundle.iterdir():
-            files.write(file, file.name)
-
-    async def test(fleet: ModelRegistry) -> None:
-        assert (await fleet.reload()).kept == ("m",)
-        assert states(fleet) == {"m": "ready"}
-
-    run(test, {"m": archive})
 
 
 def test_what_is_wrong_at_the_start_is_raised(tmp_path: Path):

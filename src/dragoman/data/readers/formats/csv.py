@@ -15,7 +15,6 @@ from itertools import islice
 import numpy as np
 import polars as pl
 
-from dragoman.config.corpus import OnBadLine
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import LineFault
 from dragoman.data.readers.formats.single_file import BlockChunk, ChunkBuilder, FileBlock, FileSequence, read_blocks
@@ -44,11 +43,11 @@ class TsvChunk(BlockChunk):
         """Name of the character between columns."""
         return "tab"
 
-    def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> ChunkPairs:
+    def read(self, *, max_line_bytes: int) -> ChunkPairs:
         """Decode the rows and take the two columns."""
         draft = ChunkBuilder(self.file)
         first = self.block.first_line
-        texts = self.texts(draft, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes)
+        texts = self.texts(draft, max_line_bytes=max_line_bytes)
         numbers = pl.Series(np.arange(first, first + len(texts), dtype=np.uint32))
         return self._finish(pl.DataFrame({"row": texts, "line": numbers}), draft)
 
@@ -139,10 +138,10 @@ class CsvChunk(TsvChunk):
             draft.add_fault(row["line"], LineFault("too many columns", detail, row["row"]))
         return super()._check_widths(frame.filter(pl.col("columns") <= self.width), draft)
 
-    def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> ChunkPairs:
+    def read(self, *, max_line_bytes: int) -> ChunkPairs:
         draft = ChunkBuilder(self.file)
         first = self.block.first_line
-        texts = self.texts(draft, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes).to_list()
+        texts = self.texts(draft, max_line_bytes=max_line_bytes).to_list()
         rows: list[str | None] = [None] * len(texts)
         place = 1 if self.has_header and first == 1 else 0
         while place < len(texts):

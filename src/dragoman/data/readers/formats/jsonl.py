@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dragoman.config.corpus import OnBadLine
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import LineFault, check_text
 from dragoman.data.readers.formats.single_file import BlockChunk, ChunkBuilder, FileSequence, read_blocks
@@ -28,10 +27,10 @@ class JsonChunk(BlockChunk):
     names: tuple[str, str]
     is_exact: bool
 
-    def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> ChunkPairs:
+    def read(self, *, max_line_bytes: int) -> ChunkPairs:
         """Parse each line and take the two texts."""
         draft = ChunkBuilder(self.file)
-        rows = self.texts(draft, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes)
+        rows = self.texts(draft, max_line_bytes=max_line_bytes)
         for line, text in enumerate(rows, self.block.first_line):
             if text is None:
                 continue
@@ -43,9 +42,6 @@ class JsonChunk(BlockChunk):
             fault = next((found for side in texts if (found := check_text(side, max_line_bytes))), None)
             if fault is None:
                 draft.add(line, *texts)
-            elif on_bad_line == "replace" and fault.reason != "line too long":
-                draft.add_replaced([(line, fault.detail)])
-                draft.add(line, *(_repaired(side) for side in texts))
             else:
                 draft.add_fault(line, fault)
         return draft.finish()
@@ -106,8 +102,3 @@ def _text(record: dict[str, Any], key: str) -> str:
     if not isinstance(record[key], str):
         raise _BadRecordError("not a string", f"{key} is {json.dumps(record[key])[:100]}")
     return str(record[key])
-
-
-def _repaired(text: str) -> str:
-    """Replace NUL and lone surrogates by U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")

@@ -7,10 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from dragoman.config.corpus import OnBadLine
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import (
-    REPLACED,
     DecodedLines,
     decode_lines,
     note_suspicious_characters,
@@ -49,25 +47,24 @@ class LinePairChunk:
     rows: int
     progress: float
 
-    def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> ChunkPairs:
+    def read(self, *, max_line_bytes: int) -> ChunkPairs:
         """Decode and check both sides."""
         faults, notes = Tally(), Tally()
         files = self.file, self.target_file
         sides = []
         for file, block in zip(files, (self.source, self.target), strict=True):
             lines = split_lines(strip_line_ends(block, file, self.first_line, notes), self.rows)
-            sides.append(decode_lines(lines, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes))
+            sides.append(decode_lines(lines, max_line_bytes=max_line_bytes))
         line = np.arange(self.first_line, self.first_line + self.rows, dtype=np.uint32)
         frame = pl.DataFrame({"source": sides[0].texts, "target": sides[1].texts, "line": line})
-        self._count_bad(sides, faults, notes)
+        self._count_bad(sides, faults)
         if faults.total:
             frame = frame.drop_nulls()
-        replaced = {self.first_line + row for side in sides for row in side.replaced}
-        note_suspicious_characters(frame, files, replaced, notes)
+        note_suspicious_characters(frame, files, notes)
         note_shifted_lines(frame, self.file, notes)
         return ChunkPairs(frame, self.file, self.rows, faults, notes)
 
-    def _count_bad(self, sides: Sequence[DecodedLines], faults: Tally, notes: Tally) -> None:
+    def _count_bad(self, sides: Sequence[DecodedLines], faults: Tally) -> None:
         source, target = sides
         files = self.file, self.target_file
         for row in sorted({*source.faults, *target.faults}):
@@ -79,10 +76,6 @@ class LinePairChunk:
                 detail += f"; and {self.target_file}:{self.first_line + row}: {also.reason}, {also.detail}"
             shown = _shown(source, row), _shown(target, row)
             faults.add(fault.reason, 1, [Example(files[is_target], self.first_line + row, *shown, detail)])
-        for file, side in zip(files, sides, strict=True):
-            for row, detail in side.replaced.items():
-                shown = _shown(source, row), _shown(target, row)
-                notes.add(REPLACED, 1, [Example(file, self.first_line + row, *shown, detail)])
 
 
 def _shown(side: DecodedLines, row: int) -> str:

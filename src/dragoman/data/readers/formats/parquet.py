@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dragoman.config.corpus import OnBadLine
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import DecodedLines, LineFault, decode_lines
 from dragoman.data.readers.formats.single_file import ChunkBuilder, FileSequence
@@ -156,17 +155,15 @@ class ParquetChunk:
     first_line: int
     progress: float
 
-    def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> ChunkPairs:
+    def read(self, *, max_line_bytes: int) -> ChunkPairs:
         """Check both columns; Arrow does not verify that strings are UTF-8."""
         draft = ChunkBuilder(self.file)
         columns = pl.Series(self.source), pl.Series(self.target)
-        sides = [decode_lines(column, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes) for column in columns]
+        sides = [decode_lines(column, max_line_bytes=max_line_bytes) for column in columns]
         numbers = np.arange(self.first_line, self.first_line + len(self.source), dtype=np.uint32)
         frame = pl.DataFrame({"source": sides[0].texts, "target": sides[1].texts, "line": numbers})
         for row in (frame["source"].is_null() | frame["target"].is_null()).arg_true():
             draft.add_fault(self.first_line + row, _fault(sides, row))
-        for side in sides:
-            draft.add_replaced((self.first_line + row, detail) for row, detail in side.replaced.items())
         return draft.finish(frame.drop_nulls())
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
-from dragoman.config.corpus import OnBadLine
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import (
-    REPLACED,
     DecodedLines,
     LineFault,
     decode_lines,
@@ -78,7 +76,7 @@ class BlockChunk:
         """Share of the corpus read so far."""
         return self.block.progress
 
-    def texts(self, draft: ChunkBuilder, *, on_bad_line: OnBadLine, max_line_bytes: int) -> pl.Series:
+    def texts(self, draft: ChunkBuilder, *, max_line_bytes: int) -> pl.Series:
         """Decode the lines, null if invalid; a blank line at the end of the file is dropped and noted."""
         first = self.block.first_line
         notes_returns = not self.block.has_crlf
@@ -87,7 +85,7 @@ class BlockChunk:
         if self.block.is_last and not lines[-1].strip(b" "):
             lines = lines[:-1]
             draft.notes.add("blank line at the end", 1, [Example(self.file, first + len(lines))])
-        decoded = decode_lines(lines, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes)
+        decoded = decode_lines(lines, max_line_bytes=max_line_bytes)
         draft.add_decoded(decoded, first)
         return decoded.texts
 
@@ -102,7 +100,6 @@ class ChunkBuilder:
     lines: list[int] = field(default_factory=list)
     faults: Tally = field(default_factory=Tally)
     notes: Tally = field(default_factory=Tally)
-    replaced: set[int] = field(default_factory=set)
 
     def add(self, line: int, source: str, target: str) -> None:
         self.lines.append(line)
@@ -113,16 +110,9 @@ class ChunkBuilder:
         self.faults.add(fault.reason, 1, [Example(self.file, line, fault.shown, "", fault.detail)])
 
     def add_decoded(self, decoded: DecodedLines, first_line: int) -> None:
-        """Add the faults and replacements found while decoding lines."""
+        """Add the faults found while decoding lines."""
         for row, fault in sorted(decoded.faults.items()):
             self.add_fault(first_line + row, fault)
-        self.add_replaced((first_line + row, detail) for row, detail in decoded.replaced.items())
-
-    def add_replaced(self, places: Iterable[tuple[int, str]]) -> None:
-        """Add lines with U+FFFD for invalid bytes, with the detail of each."""
-        for line, detail in places:
-            self.replaced.add(line)
-            self.notes.add(REPLACED, 1, [Example(self.file, line, "", "", detail)])
 
     def finish(self, frame: pl.DataFrame | None = None) -> ChunkPairs:
         """Return the chunk with notes on suspicious characters and misalignment; `frame` replaces the added pairs."""
@@ -130,6 +120,6 @@ class ChunkBuilder:
             texts = dict(zip(SIDES, (self.sources, self.targets), strict=True))
             frame = pl.DataFrame(texts, schema=dict.fromkeys(SIDES, pl.String))
             frame = frame.with_columns(line=pl.Series(np.array(self.lines, dtype=np.uint32)))
-        note_suspicious_characters(frame, (self.file, self.file), self.replaced, self.notes)
+        note_suspicious_characters(frame, (self.file, self.file), self.notes)
         note_shifted_lines(frame, self.file, self.notes)
         return ChunkPairs(frame, self.file, frame.height + self.faults.total, self.faults, self.notes)

@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import NamedTuple
 from xml.parsers import expat
 
-from dragoman.config.corpus import OnBadLine
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import LineFault, check_text
 from dragoman.data.readers.formats.single_file import ChunkBuilder, FileSequence
@@ -44,7 +43,7 @@ class TmxChunk:
     units: list[TmxUnit]
     progress: float
 
-    def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> ChunkPairs:
+    def read(self, *, max_line_bytes: int) -> ChunkPairs:
         draft = ChunkBuilder(self.file)
         for line, texts, known, tags, repeated in self.units:
             fault = known or next((found for text in texts or () if (found := check_text(text, max_line_bytes))), None)
