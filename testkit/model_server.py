@@ -1,9 +1,8 @@
-"""A local server of all five protocols of model catalogs, with faults planted by name.
+"""A local server of all four protocols of model catalogs, with faults planted by name.
 
 /db/models.json and gz files          registry of Firefox Translations
 /v1/buckets/…/records, /cdn/… (zst)   records of Remote Settings
 /index.json, /argos/…                 index of Argos packages
-/models.json, /lists/…                list of translateLocally
 /api/models…, /<id>/resolve/…         Hugging Face hub
 """
 
@@ -11,11 +10,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import re
 import ssl
-import tarfile
 import threading
 import time
 import uuid
@@ -71,7 +68,6 @@ class ModelServer:
         self.registry: dict[str, list[dict[str, Any]]] = {}
         self.records: list[dict[str, Any]] = []
         self.packages: list[dict[str, Any]] = []
-        self.lists: list[dict[str, Any]] = []
         self.repositories: dict[str, dict[str, bytes]] = {}
         self.licences: dict[str, str] = {}
         self.sent: Counter[str] = Counter()
@@ -191,26 +187,6 @@ class ModelServer:
         self.packages.append(entry)
         return path
 
-    def add_list(self, name: str, source: str, target: str, files: Mapping[str, bytes], version: int = 1) -> str:
-        """Add an archive to the list of translateLocally and return its path."""
-        return self.add_archive(
-            name, source, target, tar_gz({f"{name}/{file}": data for file, data in files.items()}), version
-        )
-
-    def add_archive(self, name: str, source: str, target: str, archive: bytes, version: int = 1) -> str:
-        path = f"/lists/{name}.tar.gz"
-        self.files[path] = archive
-        entry: dict[str, Any] = {
-            "modelName": name,
-            "shortName": name,
-            "type": "tiny",
-            "srcTags": {source: source},
-            "trgTag": target,
-        }
-        entry |= {"repository": "Company", "version": version, "API": 1, "checksum": sha256(archive)}
-        self.lists.append(entry | {"url": f"{self.url}{path}"})
-        return path
-
     def add_hub(self, repository: str, files: Mapping[str, bytes], licence: str = "apache-2.0") -> None:
         """Add a model of the hub; files of more than 1 KiB are those of Git LFS."""
         self.repositories[repository] = dict(files)
@@ -233,7 +209,6 @@ class ModelServer:
             RECORDS: {"data": self.records},
             "/v1/": base,
             "/index.json": self.packages,
-            "/models.json": {"models": self.lists},
         }
         if path in fixed:
             return fixed[path]
@@ -281,17 +256,6 @@ class ModelServer:
 
 def git_blob(data: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-
-
-def tar_gz(files: Mapping[str, bytes]) -> bytes:
-    """An archive of plain files."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as archive:
-        for name, data in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-    return packed.getvalue()
 
 
 def firefox_files(folder: Path) -> dict[str, bytes]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from dragoman.catalogs import argos, firefox, hugging_face, mirror, translate_locally
+from dragoman.catalogs import argos, firefox, hugging_face, mirror
 from dragoman.catalogs.catalog_fields import ascii_line, is_address, parse_json
 from dragoman.catalogs.catalog_model import CatalogModel
 from dragoman.catalogs.download import local_path
@@ -149,14 +149,12 @@ def _recognised(data: bytes, url: str, *, is_local: bool = False, checked: float
     elif firefox.is_records(value):
         kind = firefox.KIND
         models, notes = firefox.read_records(value, origin, base_address("DRAGOMAN_FIREFOX_ATTACHMENTS"))
-    elif translate_locally.is_list(value):
-        kind, models = translate_locally.KIND, translate_locally.read_list(value, origin, url)
     elif argos.is_index(value):
         kind, models = argos.KIND, argos.read_index(value, origin)
     else:
         raise DataError(
             f"{origin} is no catalog that Dragoman reads: a registry or records of Firefox Translations, an index of "
-            "Argos, a list of translateLocally, or a folder of dragoman mirror; name another catalog"
+            "Argos, or a folder of dragoman mirror; name another catalog"
         )
     return Catalog(kind, origin, tuple(models), is_local, checked, tuple(notes))
 

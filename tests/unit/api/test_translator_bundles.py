@@ -188,7 +188,7 @@ def test_paths_are_opened_and_what_is_wrong_is_said(tmp_path: Path):
     tiny_bundle(tmp_path / "bundle", "luong2015-desk")
     translator = Translator.open(str(tmp_path / "bundle"), engine="torch", threads=1)
     assert translator.engine_reason == "torch float32, 1 thread"
-    assert translator.bundles[0].path == tmp_path / "bundle"
+    assert translator.bundles[0].folder == tmp_path / "bundle"
     with pytest.raises(BundleError):
         Translator.open(tmp_path / "nothing")
     with pytest.raises(ConfigError, match="no bundle is given"):

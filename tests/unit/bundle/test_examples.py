@@ -99,7 +99,7 @@ def test_the_server_states_its_origin(example: Path, tmp_path: Path):
     assert bundle.config.description
     assert ServedModel("everyday", example, bundle, "").info().origin == bundle.config.description
     other = Bundle.open(shutil.copytree(example, tmp_path / "everyday"))
-    assert ServedModel("everyday", other.path, other, "").info().origin == ""
+    assert ServedModel("everyday", other.folder, other, "").info().origin == ""
 
 
 def test_models_lists_it(example: Path):

@@ -125,16 +125,6 @@ def test_argos(server: ModelServer, tmp_path: Path):
     assert (package.suffix, package.read_bytes()) == (".argosmodel", b"new")
 
 
-def test_a_list_of_translate_locally(server: ModelServer, tmp_path: Path):
-    server.add_list("old", "af", "en", {"model.bin": b"old"}, version=1)
-    server.add_list("new", "af", "en", {"model.bin": b"new", "model_info.json": b"{}"}, version=2)
-    model = one(read_catalog(f"{server.url}/models.json", HTTP), "af en")
-    assert (model.kind, model.version) == ("company", "2")
-    archive = download_model(model, tmp_path, access=HTTP)
-    assert sha256(archive.read_bytes()) == model.files[0].sha256
-    assert archive.name == "new.tar.gz", "the importer unpacks it"
-
-
 def test_the_hub(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     import huggingface_hub.constants
 
@@ -216,7 +206,16 @@ def test_a_mirror_is_a_catalog_on_any_web_server(server: ModelServer, tmp_path: 
         assert [path.read_bytes() for path in folder.iterdir()] == [b"model"]
 
 
-REGISTRY, INDEX, LIST = "/db/models.json", "/index.json", "/models.json"
+def test_a_mirror_that_is_written_by_hand_has_archives(server: ModelServer, tmp_path: Path):
+    file = {"name": "en-pt.tar.gz", "url": "en-pt.tar.gz", "size": 5, "sha256": sha256(b"model")}
+    model = {"kind": "manuals", "source": "en", "target": "pt", "version": "2", "archive": "tar.gz", "files": [file]}
+    catalog = {"format": "dragoman-mirror", "version": 1, "models": [model]}
+    server.files |= {"/m/mirror.json": json.dumps(catalog).encode(), "/m/en-pt.tar.gz": b"model"}
+    found = one(read_catalog(f"{server.url}/m/", HTTP), "en pt")
+    assert download_model(found, tmp_path, access=HTTP) == tmp_path / "en-pt.tar.gz", "the importer unpacks it"
+
+
+REGISTRY, INDEX = "/db/models.json", "/index.json"
 RECORD, ATTACHMENT = ("data", 0), ("data", 0, "attachment")
 FILE = ("models", "en-pt", 0, "files", "model")
 
@@ -239,9 +238,6 @@ FILE = ("models", "en-pt", 0, "files", "model")
         (REGISTRY, ("models",), {"x": 1}, "models.x must be a list, got 1"),
         (INDEX, (0,), {"code": "../x"}, "0.code must be a file name"),
         (INDEX, (0,), {"links": 1}, "0.links must be a list"),
-        (LIST, ("models", 0), {"checksum": ""}, "models.0.checksum must"),
-        (LIST, ("models", 0), {"url": "ipfs://x"}, "url of list must be an address"),
-        (LIST, ("models", 0), {"srcTags": {}}, "models.0.srcTags must have at least 1"),
     ],
 )
 def test_wrong_fields(path: str, place: tuple[Any, ...], change: dict[str, Any], expected: str, server: ModelServer):
@@ -254,18 +250,12 @@ def test_wrong_fields(path: str, place: tuple[Any, ...], change: dict[str, Any],
 
     server.add_firefox("en", "pt", STUDENT)
     server.add_argos("en", "pt", b"x")
-    server.add_list("list", "en", "pt", {"a": b"b"})
     assert read_catalog(server.url + path, HTTP).models
     server.edit = edit
     with pytest.raises(DataError) as caught:
         read_catalog(f"{server.url}{path}?again", HTTP)
     assert expected in str(caught.value)
     assert str(caught.value).isprintable()
-
-
-def test_a_version_of_any_number(server: ModelServer):
-    server.add_list("list", "en", "pt", {"a": b"b"}, version=10**400)
-    assert len(read_catalog(server.url + LIST, HTTP).models) == 1
 
 
 JSON = st.recursive(
@@ -281,8 +271,7 @@ def catalogs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     with ModelServer() as kit:
         kit.add_firefox("en", "pt", STUDENT, scores={"bleu": 1.0})
         kit.add_argos("en", "pt", b"x")
-        kit.add_list("list", "en", "pt", {"a": b"b"})
-        values = [kit.catalog(path, {}) for path in (RECORDS, REGISTRY, INDEX, LIST)]
+        values = [kit.catalog(path, {}) for path in (RECORDS, REGISTRY, INDEX)]
     path = mirror(tmp_path_factory.mktemp("mirror") / "m")
     return [*(json.dumps(value) for value in values), path.read_text(encoding="utf-8")]
 
