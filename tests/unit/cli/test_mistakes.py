@@ -85,7 +85,7 @@ MISTAKES = [
     ("average folder -o x", 1, "folder has no run: it is neither a run nor a project; dragoman train makes runs"),
     ("average BUNDLE -o x", 1, "has no run: it is a bundle; name the run that wrote it"),
     ("doctor extra", 2, "extra is too much: the command is dragoman doctor [OPTIONS]; it takes options only"),
-    ("check project --on-bad-line ignore", 2, "--on-bad-line must be error, skip or replace, got ignore; see"),
+    ("check project --on-bad-line ignore", 2, "--on-bad-line must be error or skip, got ignore; see"),
     ("average project -o x", 1, "project has no run: the project is not trained yet; dragoman train makes runs"),
     (
         "config show pairs-31k",

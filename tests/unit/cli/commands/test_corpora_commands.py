@@ -221,7 +221,7 @@ def test_a_bad_line_is_an_error_with_its_place(run: Run, project: Path):
         (["prepare", "nowhere.toml"], 2, "nowhere.toml does not exist; check its spelling"),
         (["prepare", "pairs-5k"], 2, "has no [data] section"),
         (["check", "pairs-5k"], 2, "has no [data] section"),
-        (["prepare", "--on-bad-line", "ignore"], 2, "--on-bad-line must be error, skip or replace, got ignore"),
+        (["prepare", "--on-bad-line", "ignore"], 2, "--on-bad-line must be error or skip, got ignore"),
         (["prepare", "--set", "data.sead=3"], 2, "did you mean seed?"),
         (["prepare", "--processes", "0"], 2, "--processes"),
         (["prepare", "--set", 'data.train=[{files = ["a.en", "a.de"]}]'], 1, "a.en must be a file"),
