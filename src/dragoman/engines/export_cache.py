@@ -19,7 +19,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.bundle import Bundle
-from dragoman.bundle.bundle import WEIGHTS
 from dragoman.bundle.verified_folder import (
     FileFacts,
     check_hashes,
@@ -61,8 +60,8 @@ _UNUSED_SECONDS = 30 * 24 * 3600  # then an export is removed
 class Export:
     """Exported files by name, as verified or created; none if they were not read.
 
-    `note` is a message with their folder and, for new files, the reason. `manifest` lists the files; `facts` are their
-    sizes and times from before they were verified.
+    `note` is a message with their folder and, for new files, what was wrong. `manifest` lists the files; `facts` are
+    their sizes and times from before they were verified.
     """
 
     folder: Path
@@ -128,7 +127,7 @@ def write_export(
                 f"{path} has other files than those of an export, which would be lost; name another folder"
             )
     facts = _facts(bundle, kind, precision, format_number, packages)
-    return _create(folder, facts, make, "requested", read_files=False)
+    return _create(folder, facts, make, "", read_files=False)
 
 
 def _facts(bundle: Bundle, kind: Kind, precision: str, format_number: int, packages: Sequence[str]) -> dict[str, Any]:
@@ -138,7 +137,6 @@ def _facts(bundle: Bundle, kind: Kind, precision: str, format_number: int, packa
         "precision": precision,
         "format": format_number,
         "bundle": bundle.digest,
-        "weights": bundle.manifest["files"][WEIGHTS]["sha256"],
         "versions": {"dragoman": __version__, **{name: package_version(name) for name in packages}},
     }
 
@@ -203,44 +201,24 @@ def _create_once(entry: Path, facts: Mapping[str, Any], make: Make, why: str, re
                 found = _read(entry, facts, read_files=read_files)
                 if isinstance(found, Export):
                     return found
-                others = list(_others(entry))
-                reason = found or _difference([other for _, other in others], facts)
-                reason = f"{reason}; {why}" if why else reason
+                reason = "; ".join(filter(None, (found, why)))
                 export = _create(entry / "export", facts, make, reason, read_files=read_files)
-                _tidy(others, facts)
+                _tidy(entry, facts)
                 return export
         time.sleep(_POLL_SECONDS)
 
 
-def _others(entry: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The other exports of the cache with their descriptions, which are empty for incomplete ones."""
+def _tidy(entry: Path, facts: Mapping[str, Any]) -> None:
+    """Remove the exports of a bundle that was replaced by that of an entry, and those not used for long."""
     for path in entry.parent.iterdir():
-        if _ENTRY.fullmatch(path.name) and path != entry:
-            try:
-                found = json.loads((path / "export" / _FACTS).read_bytes())
-            except (OSError, ValueError):
-                found = None
-            yield path, found if isinstance(found, dict) else {}
-
-
-def _difference(others: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]) -> str:
-    """Why no export of the cache can be used, by those of the same place."""
-    same = [other for other in others if (other.get("path"), other.get("kind")) == (facts["path"], facts["kind"])]
-    alike = [other for other in same if other.get("precision") == facts["precision"]]
-    if not same:
-        return "no export existed"
-    if not alike:
-        return f"no {facts['precision']} export existed, only one in {same[0].get('precision')}"
-    if any(other.get("bundle") == facts["bundle"] for other in alike):
-        return "it was made by other versions of Dragoman or of the engine"
-    is_weights = all(other.get("weights") != facts["weights"] for other in alike)
-    return "the weights changed" if is_weights else "another file of the bundle than its weights changed"
-
-
-def _tidy(others: Iterable[tuple[Path, Mapping[str, Any]]], facts: Mapping[str, Any]) -> None:
-    """Remove exports of bundles that were replaced, and those that have not been used for long."""
-    for path, other in others:
-        is_replaced = other.get("path") == facts["path"] and other.get("bundle") != facts["bundle"]
+        if not _ENTRY.fullmatch(path.name) or path == entry:
+            continue
+        try:
+            other = json.loads((path / "export" / _FACTS).read_bytes())
+        except (OSError, ValueError):
+            other = None
+        is_known = isinstance(other, dict) and other.get("path") == facts["path"]
+        is_replaced = is_known and other.get("bundle") != facts["bundle"]
         with suppress(BundleError, OSError):
             if is_replaced or path.stat().st_mtime < time.time() - _UNUSED_SECONDS:
                 with file_lock(path / "lock") as is_free:
@@ -257,7 +235,7 @@ def _create(folder: Path, facts: Mapping[str, Any], make: Make, reason: str, *, 
     before = file_facts(folder, manifest)
     if not read_files:
         check_hashes(folder, manifest)
-    note = f"{facts['kind']} {facts['precision']} export created in {folder} ({reason})"
+    note = f"{facts['kind']} {facts['precision']} export created in {folder}{f' ({reason})' if reason else ''}"
     return Export(folder, files, note, True, manifest, before)
 
 
