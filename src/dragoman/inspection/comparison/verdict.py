@@ -14,10 +14,9 @@ from dragoman.evaluation.metrics.metadata import (
 )
 from dragoman.evaluation.results import Evaluation, SignificanceTest, SystemResult, format_score, useless_bleu
 from dragoman.inspection.comparison.report_types import ComparisonReport, ModelDetails, TrainingSummary
-from dragoman.reporting.number_format import format_count, metric_title
+from dragoman.reporting.number_format import metric_title
 from dragoman.reporting.verdict import Verdict
 
-_UNDECIDED = "no significant difference"
 _VALIDATION_FILES = re.compile(r"data\.(validation\.files|train\[\d+\]\.validation)")
 
 
@@ -90,30 +89,28 @@ class _Ranking:
         test = second.test(self.metric)
         is_shown = _is_shown(test, better=False)
         scores = f"{self._title(best)} against {self._score(second)} of {_quote(second.name)}{self._tested(second)}"
-        detail = self._detail(self.systems[1:])
         opposite = self._contradicting(second, better=True) if is_shown else []
         head = f"{_quote(best.name)}, the baseline, has the best {metric_title(self.metric)}"
         if opposite:
             head += f", but by {_join(opposite)} {_quote(second.name)} is better"
-            return Verdict("warning", f"{head}: {scores}.", detail)
+            return Verdict("warning", f"{head}: {scores}.")
         doubt = "" if is_shown else "; the difference is not significant"
-        return Verdict("ok" if is_shown else "warning", f"{head}: {scores}{doubt}.", detail)
+        return Verdict("ok" if is_shown else "warning", f"{head}: {scores}{doubt}.")
 
     def _other_best(self) -> Verdict:
         best, name = self.systems[0], metric_title(self.metric)
         baseline = self.evaluation.baseline_system or self.systems[-1]
         scores = f"{self._title(best)} against {self._score(baseline)}{self._tested(best)}"
-        detail = self._detail(self.systems)
         if not _is_shown(best.test(self.metric), better=True):
             leaders = [_quote(system.name) for system in self._tied()]
             have, are = ("has", "is") if len(leaders) == 1 else ("have", "are")
             head = f"{_join(leaders)} {have} the best {name}, but {are} not significantly better than the baseline"
-            return Verdict("warning", f"{head} {_quote(baseline.name)}: {scores}.", detail)
+            return Verdict("warning", f"{head} {_quote(baseline.name)}: {scores}.")
         head = f"{_quote(best.name)} is better than the baseline {_quote(baseline.name)}"
         opposite = self._contradicting(best, better=False)
         if opposite:
-            return Verdict("warning", f"{head} by {name}, but worse by {_join(opposite)}: {scores}.", detail)
-        return Verdict("ok", f"{head}: {scores}.", detail)
+            return Verdict("warning", f"{head} by {name}, but worse by {_join(opposite)}: {scores}.")
+        return Verdict("ok", f"{head}: {scores}.")
 
     def _no_difference(self) -> Verdict:
         """The baseline and others have the same best score."""
@@ -124,8 +121,7 @@ class _Ranking:
         assert score is not None
         value = format_metric_value(self.metric, score.value)
         text = f"There is no difference in {metric_title(self.metric)} between the baseline {names}: {value}."
-        rest = [system for system in self.systems if system not in tied]
-        return Verdict("warning", text, self._detail([*others, *rest]))
+        return Verdict("warning", text)
 
     def _tied(self) -> list[SystemResult]:
         """Return the best system and those with the same displayed score."""
@@ -150,51 +146,11 @@ class _Ranking:
         """Return the titles of metrics by which the system is significantly better, or worse."""
         return [metric_title(metric) for metric in self.other_metrics if _is_shown(system.test(metric), better=better)]
 
-    def _detail(self, ranked: Sequence[SystemResult]) -> str:
-        """Describe the other metrics of the first system, and the other systems compared with the baseline."""
-        groups: dict[str, list[str]] = {}
-        for system in ranked[1:]:
-            test = system.test(self.metric)
-            if system.name != self.evaluation.baseline and test is not None:
-                groups.setdefault(_direction(test) or _UNDECIDED, []).append(_quote(system.name))
-        parts = [self._agreement(ranked[0])]
-        if groups:
-            outcomes = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in groups.items())
-            count = format_count(sum(map(len, groups.values())), "other system")
-            parts.append(f"Of {count}, against the baseline by {metric_title(self.metric)}: {outcomes}.")
-        return " ".join(part for part in parts if part)
-
-    def _agreement(self, system: SystemResult) -> str:
-        """Describe whether the other metrics agree with the first."""
-        first = system.test(self.metric)
-        if first is None:
-            return ""
-        parts = []
-        for metric in self.other_metrics:
-            test = system.test(metric)
-            if test is not None:
-                outcome = _compare_directions(_direction(first), _direction(test))
-                parts.append(f"{metric_title(metric)} {outcome} ({format_p_value(test.p_value)})")
-        return f"For {_quote(system.name)}, {', '.join(parts)}." if parts else ""
-
 
 def _is_shown(test: SignificanceTest | None, *, better: bool) -> bool:
     """Whether a test shows that a system is better, or worse, than the baseline."""
     sign = 1 if better else -1
     return test is not None and test.is_significant and is_improvement(test.metric, sign * test.difference)
-
-
-def _direction(test: SignificanceTest) -> str:
-    """Return "better", "worse", or "" if the difference is not significant."""
-    return next((word for word in ("better", "worse") if _is_shown(test, better=word == "better")), "")
-
-
-def _compare_directions(first: str, other: str) -> str:
-    if not other:
-        return "shows no significant difference"
-    if not first:
-        return f"shows that it is {other}"
-    return "agrees" if other == first else "shows the opposite"
 
 
 def _quote(name: str) -> str:
