@@ -49,7 +49,7 @@ def calibrate(
     """
     bundle, *others = translator.bundles
     if others:
-        raise ConfigError("the model must be one bundle, got an ensemble; name one")
+        raise ConfigError(f"the model must be one bundle, got an ensemble of {len(translator.bundles)}; name one")
     features, scores = measure_translations(translator, sources, references, progress=progress)
     calibration = fit_calibration(features, scores, usable)
     error = area = None
