@@ -23,8 +23,6 @@ class CatalogFile:
     """Bytes after decompression."""
     content_sha256: str = ""
     """Digest after decompression."""
-    elsewhere: tuple[CatalogFile, ...] = ()
-    """The same content at other addresses."""
 
 
 @dataclass(frozen=True)

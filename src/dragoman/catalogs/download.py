@@ -95,7 +95,7 @@ def download(
     try:
         with _lock(partial.with_suffix(".lock")):
             if not _is_right(target, file, began):
-                _from_any(file, partial, target, _Transfer(file, partial, progress, access), is_local=is_local)
+                _fetch(file, partial, target, _Transfer(file, partial, progress, access), is_local=is_local)
             _tidy(partial)
             return target
     except OSError as error:
@@ -139,23 +139,7 @@ def _tidy(partial: Path) -> None:
         partial.parent.rmdir()
 
 
-def _from_any(file: CatalogFile, partial: Path, target: Path, transfer: _Transfer, *, is_local: bool) -> None:
-    """Download from the first address that works; the others have the same content."""
-    sources = [file, *file.elsewhere]
-    for number, source in enumerate(sources):
-        place = partial if source is file else partial.with_name(_key(source))
-        try:
-            _from(source, place, target, transfer.with_source(source, place), is_local=is_local)
-        except DataError:
-            if number == len(sources) - 1:
-                raise
-        else:
-            if place is not partial:
-                _tidy(place)
-            return
-
-
-def _from(file: CatalogFile, partial: Path, target: Path, transfer: _Transfer, *, is_local: bool) -> None:
+def _fetch(file: CatalogFile, partial: Path, target: Path, transfer: _Transfer, *, is_local: bool) -> None:
     if urlsplit(file.url).scheme == "file":
         if not is_local:
             raise DataError(f"{file.url[:200]} is a local file, which only a local catalog can name; check the catalog")
@@ -207,10 +191,6 @@ class _Transfer:
     def __init__(self, file: CatalogFile, partial: Path, progress: Progress, access: Access) -> None:
         self._file, self._partial, self._progress, self._access = file, partial, progress, access
         self._facts = partial.with_suffix(".json")
-
-    def with_source(self, file: CatalogFile, partial: Path) -> _Transfer:
-        """Return the same download from another address."""
-        return _Transfer(file, partial, self._progress, self._access)
 
     def forget(self) -> None:
         """Begin again the next time."""

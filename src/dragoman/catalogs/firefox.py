@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -147,28 +147,8 @@ def join(registry: Sequence[CatalogModel], records: Sequence[CatalogModel]) -> l
             joined.append(model)
             continue
         used.add(_model_hash(model))
-        files = _with_other_addresses(record.files, model.files)
-        joined.append(dataclasses.replace(model, version=record.version, files=files, origin=record.origin))
+        joined.append(dataclasses.replace(model, version=record.version, files=record.files, origin=record.origin))
     return [*joined, *(model for model in records if _model_hash(model) not in used)]
-
-
-def _with_other_addresses(files: Iterable[CatalogFile], others: Iterable[CatalogFile]) -> tuple[CatalogFile, ...]:
-    """Add the addresses of the registry; its files need the hashes of the records, which those of one type share."""
-    by_type = {_type_of(other.name): other for other in others}
-    joined = []
-    for file in files:
-        other = by_type.get(_type_of(file.name))
-        if other is not None and file.content_sha256:
-            same = dataclasses.replace(
-                other, name=file.name, content_size=file.content_size, content_sha256=file.content_sha256
-            )
-            file = dataclasses.replace(file, elsewhere=(same,))
-        joined.append(file)
-    return tuple(joined)
-
-
-def _type_of(name: str) -> str:
-    return name.partition(".")[0]
 
 
 def _model_hash(model: CatalogModel) -> str:

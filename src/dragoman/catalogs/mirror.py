@@ -85,10 +85,7 @@ def read_mirror(value: object, address: str, url: str) -> list[CatalogModel]:
 
 def write_mirror_catalog(folder: Path, models: Sequence[CatalogModel]) -> Path:
     """Write the catalog of a folder. The addresses of files are paths in it; sizes and hashes must be stated."""
-    values = [dataclasses.asdict(model) for model in models]
-    for file in (file for value in values for file in value["files"]):
-        file.pop("elsewhere")
-    content = {"format": _FORMAT, "version": 1, "models": values}
+    content = {"format": _FORMAT, "version": 1, "models": [dataclasses.asdict(model) for model in models]}
     path = folder / MIRROR
     validate_catalog(_Mirror, json.loads(json.dumps(content)), str(path))
     write_json(path, content)

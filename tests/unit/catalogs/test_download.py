@@ -223,15 +223,6 @@ def test_files_of_a_local_catalog_are_verified_and_kept(tmp_path: Path):
     assert download(good, tmp_path / "good", is_local=True).read_bytes() == DATA == place.read_bytes()
 
 
-def test_the_same_content_elsewhere(server: ModelServer, tmp_path: Path):
-    server.files["/b/file"] = gzip.compress(DATA)
-    other = CatalogFile("model.bin", f"{server.url}/b/file", "gz", content_sha256=sha256(DATA))
-    file = offered(server, "zst", elsewhere=(other,))
-    server.plant("/a/file", "status", option=503)
-    assert download(file, tmp_path, access=HTTP).read_bytes() == DATA
-    assert [path.name for path in tmp_path.iterdir()] == ["model.bin"]
-
-
 def test_concurrent_downloads_are_one(server: ModelServer, tmp_path: Path):
     file = offered(server, "zst", size=0, sha256="", content_sha256="")
     threads = [threading.Thread(target=download, args=(file, tmp_path, None, HTTP)) for _ in range(4)]

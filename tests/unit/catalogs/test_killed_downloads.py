@@ -26,7 +26,7 @@ from dragoman.catalogs.catalog_model import CatalogFile
 from dragoman.catalogs.download import download
 from dragoman.catalogs.http_client import Access
 
-file = CatalogFile(**json.loads(sys.argv[1]) | {"elsewhere": ()})
+file = CatalogFile(**json.loads(sys.argv[1]))
 print("ready", flush=True)
 for line in sys.stdin:
     folder, seconds = line.rstrip().rsplit(" ", 1)
