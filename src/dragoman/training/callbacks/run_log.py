@@ -12,7 +12,6 @@ from typing import Any
 
 from dragoman.errors import TrainingError
 from dragoman.files import atomic_write
-from dragoman.run_files import LOG
 from dragoman.training.callbacks.events import TrainingStarted
 
 Entry = dict[str, Any]
@@ -20,7 +19,6 @@ Entry = dict[str, Any]
 # Some readers end a line at these characters. JSON escapes the other line breaks.
 _LINE_BREAKS = str.maketrans({character: f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"})
 _MESSAGES = ("note", "skipped")
-_TAIL = 1 << 20  # bytes at the end of the log that are read for the last losses
 
 
 @contextmanager
@@ -103,22 +101,6 @@ class RunLog:
                     kept.add(changed)
                     new.write(line if changed is entry else _line(changed))
         return kept
-
-
-def recorded_losses(folder: Path, update: int) -> list[tuple[int, float]]:
-    """Return the last entries of a run up to an update: for how many updates, and their mean loss."""
-    try:
-        with (folder / LOG).open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
-            entries = [entry for line in file if (entry := _read(line)) is not None]
-    except OSError:
-        return []
-    found = [(entry.get("updates"), entry.get("loss"), entry) for entry in entries if entry.get("kind") == "update"]
-    return [
-        (updates, loss)
-        for updates, loss, entry in found
-        if isinstance(updates, int) and isinstance(loss, float) and entry["update"] <= update
-    ]
 
 
 def _line(entry: Entry) -> bytes:

@@ -22,7 +22,6 @@ from dragoman.training.callbacks.events import (
     TrainingStarted,
     ValidationEvent,
 )
-from dragoman.training.callbacks.run_log import recorded_losses
 
 _WINDOW = 30.0  # seconds of training over which throughput is measured
 _MARKED = 0.5  # seconds of training between entries of that window
@@ -45,7 +44,7 @@ class TrainingStatus:
     update: int = 0
     epoch: int = 0
     loss: float = 0.0
-    """Exponential moving mean: about the last 50 updates, those that a resumed run has recorded included."""
+    """Exponential moving mean: about the last 50 updates since the start or resume."""
     skipped: int = 0
     validated: ValidationEvent | None = None
     validating_since: float | None = None
@@ -59,8 +58,6 @@ class TrainingStatus:
     def __post_init__(self) -> None:
         self.update = self.began.update
         self._marks.append((0.0, 0, self.update))
-        for updates, loss in recorded_losses(self.began.folder, self.update) if self.update else ():
-            self._add_loss(loss, updates)
 
     def add(self, moment: StepEvent) -> None:
         """Record an update, or a skipped one."""
@@ -70,17 +67,12 @@ class TrainingStatus:
         self.skipped += bool(moment.skipped)
         if not moment.skipped and math.isfinite(moment.loss):
             self._tokens += moment.tokens
-            self._add_loss(moment.loss)
+            self._known = _MEMORY * self._known + 1 - _MEMORY  # bias correction of the first losses
+            self.loss += (moment.loss - self.loss) * (1 - _MEMORY) / self._known
         if self._seconds >= self._marks[-1][0] + _MARKED:
             self._marks.append((self._seconds, self._tokens, self.update))
             while len(self._marks) > 2 and self._marks[1][0] < self._seconds - _WINDOW:
                 self._marks.popleft()
-
-    def _add_loss(self, loss: float, updates: int = 1) -> None:
-        """Add the loss of an update, or the mean of several, to the moving mean."""
-        memory = _MEMORY**updates
-        self._known = memory * self._known + 1 - memory  # bias correction of the first losses
-        self.loss += (loss - self.loss) * (1 - memory) / self._known
 
     def validate(self, validated: ValidationEvent) -> None:
         self.validated, self.validating_since = validated, None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import subprocess
 from pathlib import Path
 
 import pytest

@@ -6,7 +6,6 @@ import io
 import math
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from dragoman.training.callbacks.events import (
     ValidationSample,
     ValidationScores,
 )
-from dragoman.training.callbacks.run_log import RunLog
 from dragoman.training.callbacks.status import TrainingStatus
 from tests.unit.cli.clock import Clock
 
@@ -277,19 +275,3 @@ def test_speed_is_that_of_the_last_while_and_pauses_count_for_the_time_left():
     assert status.speed == pytest.approx(1000, rel=0.05)
     assert status.left(now=140.0) == pytest.approx(150, rel=0.05)
     assert status.left(now=640.0) == pytest.approx(150 + 1500, rel=0.05)  # 500 s of pauses in 500 updates
-
-
-def test_the_mean_loss_of_a_resumed_run_continues(tmp_path: Path):
-    losses = [6.0 - number / 100 for number in range(200)]
-    whole = TrainingStatus(replace(begin(), folder=tmp_path), started=0.0)
-    log = RunLog(tmp_path / "log.jsonl")
-    for number, loss in enumerate(losses, 1):
-        whole.add(replace(moment(number), loss=loss))
-        log.append("update", {"update": number, "updates": 1, "loss": loss})
-    log.append("note", {"update": 200, "text": "a note"})
-    resumed = TrainingStatus(replace(begin(update=150), folder=tmp_path), started=0.0)
-    assert resumed.has_begun
-    for number, loss in enumerate(losses[150:], 151):
-        resumed.add(replace(moment(number), loss=loss))
-    assert resumed.loss == pytest.approx(whole.loss)
-    assert not TrainingStatus(replace(begin(), folder=tmp_path), started=0.0).has_begun
