@@ -90,7 +90,6 @@ CLASSES = {
         "parameter_count": "(self) -> int",
         "card": "(self) -> str",
         "folder": "field",
-        "path": "field",
         "config": "field",
         "manifest": "field",
     },
