@@ -35,8 +35,8 @@ def test_it_writes_a_report_and_says_where(texts: tuple[Path, ...], tmp_path: Pa
     assert result.exit_code == 0, result.output
     assert f"report  {report}" in result.stdout
     assert "chrF++" in result.stdout
-    assert "“better”" in result.stdout
-    assert re.search(r"For “better”, chrF\+\+ .* \(p ", " ".join(result.stdout.split()))
+    stated = r"“better” is better than the baseline “worse”: .*, p < 0\.001 \(paired bootstrap\)\."
+    assert re.search(stated, " ".join(result.stdout.split()))
     page = report.read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert "Largest differences" in page
