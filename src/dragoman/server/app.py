@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from dragoman.server.access.api_keys import ApiKeyStore
 from dragoman.server.access.authorization import AccessControl
 from dragoman.server.access_log import AccessLog
+from dragoman.server.database import ServerDatabase, Usage
 from dragoman.server.http.middleware import RequestMiddleware
 from dragoman.server.http.route_policy import RouteTable
 from dragoman.server.metrics import ServerMetrics
@@ -43,19 +44,32 @@ def create_app(
 ) -> RequestMiddleware:
     """Return the ASGI application with all routes; reads the file of API keys.
 
-    A replica rejects requests that depend on values of one process.
+    A replica rejects requests about values of one process.
     """
-    metrics = metrics or ServerMetrics()
+    metrics, database = metrics or ServerMetrics(), ServerDatabase(settings.database)
+    usage = Usage(database)
     keys = ApiKeyStore(Path(settings.keys)) if settings.keys else None
     middleware = RequestMiddleware(
         admit=lambda seconds, charge: service.admit(seconds, charge),  # noqa: PLW0108 -- OpenAPI needs no service
         settings=settings,
         metrics=metrics,
-        access=AccessControl(keys, settings.limits.tokens_per_minute),
+        access=AccessControl(keys, settings.limits.tokens_per_minute, usage=usage),
         log=log or AccessLog("off"),
         is_replica=is_replica,
     )
-    pipeline = TranslationPipeline(service, settings)
+    pipeline = TranslationPipeline(service, settings, database=database)
+
+    def start() -> None:
+        if settings.glossaries:
+            pipeline.glossaries.take_files(Path(settings.glossaries))
+        if pipeline.glossaries.has_any():
+            service.preload_for_glossaries()
+
+    def close() -> None:
+        try:
+            usage.write()
+        finally:
+            database.close()
 
     def is_ready() -> bool:
         return service.is_ready and not middleware.is_draining
@@ -67,7 +81,7 @@ def create_app(
         (NATIVE, memories.correction_router(pipeline)),
         (memories.WEBLATE, memories.weblate_router(pipeline)),
         (openai.OPENAI, openai.router(pipeline)),
-        (LIBRETRANSLATE, document_files.router(pipeline, stores=not is_replica)),
+        (LIBRETRANSLATE, document_files.router(pipeline)),
         *((deepl.DEEPL, each) for each in deepl.routers(pipeline)),
         (google.GOOGLE, google.router(pipeline)),
         (microsoft.MICROSOFT, microsoft.router(pipeline)),
@@ -80,5 +94,6 @@ def create_app(
         routers.append((NATIVE, docs.router(middleware.openapi, lambda: pipeline.languages)))
     if settings.page:
         routers.append((NATIVE, static_files.router()))
+    middleware.start, middleware.close = start, close
     middleware.routes = RouteTable((dialect, route) for dialect, router in routers for route in router.routes)
     return middleware

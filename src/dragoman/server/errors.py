@@ -88,7 +88,7 @@ class NotInstalled(RequestError, status=501, code="not_installed"):
 
 
 class SingleProcessOnly(RequestError, status=501, code="single_process_only"):
-    """A feature that stores values in the process, on one of several replicas, which do not share them."""
+    """A request about values of one process, on one of several replicas."""
 
 
 class ModelUnavailable(RequestError, status=503, code="model_unavailable", reason="model"):

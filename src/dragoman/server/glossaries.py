@@ -1,26 +1,35 @@
-"""Named glossaries of clients, in memory or as files of a folder; their entries as TSV or CSV text."""
+"""Named glossaries of clients in the database; their entries as TSV or CSV text."""
 
 from __future__ import annotations
 
 import csv
 import functools
+import hashlib
 import io
 import json
 import threading
 import uuid
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from sqlalchemy import delete, func, insert, select, text, update
 
 from dragoman.errors import ConfigError
-from dragoman.files import write_json
 from dragoman.language_codes import canonical_language, match_rank
 from dragoman.server.errors import NotFound, RequestError, TooLarge
+from dragoman.storage.tables import GLOSSARIES, TERMS
 from dragoman.text.characters import check_unicode
 from dragoman.text.glossary import Glossary, lenient_glossary
 from dragoman.text.glossary_files import is_header
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Row
+
+    from dragoman.server.database import ServerDatabase
 
 EntriesFormat = Literal["tsv", "csv"]
 
@@ -163,15 +172,39 @@ class StoredGlossary:
         return replace(self, dictionaries=tuple(each for each in self.dictionaries if not each.matches(source, target)))
 
 
-@dataclass
 class GlossaryStore:
-    """Glossaries by id. With a folder, each is a file that survives a restart."""
+    """Glossaries of a database. Terms that were read stay in memory: to normalize many takes longer than a translation.
 
-    folder: Path | None = None
-    _glossaries: dict[str, StoredGlossary] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _joined: dict[tuple[int, ...], tuple[list[TermDictionary], StoredGlossary]] = field(default_factory=dict)
-    """By the identities of the dictionaries, which are kept, so that no other object gets them."""
+    All methods read the database: call them in a thread.
+    """
+
+    def __init__(self, database: ServerDatabase) -> None:
+        self._database = database
+        self._known: OrderedDict[tuple[str, ...], TermDictionary] = OrderedDict()
+        """By id of the glossary, languages, and digest of the terms, the least recently used first."""
+        self._characters = 0
+        self._joined: dict[tuple[int, ...], tuple[list[TermDictionary], StoredGlossary]] = {}
+        """By the identities of the dictionaries, which are kept, so that no other object gets them."""
+        self._lock = threading.Lock()
+
+    def take_files(self, folder: Path) -> int:
+        """Store the glossaries of a folder of an earlier version, each once; return their number. The files stay."""
+        try:
+            found = [_from_json(path) for path in sorted(folder.glob("*.json"))]
+        except OSError as error:
+            raise ConfigError(
+                f"glossaries must be a folder, got {folder}: {error.strerror}; name another one"
+            ) from None
+        with self._database.write() as connection:
+            new = []
+            for each in found:
+                taken = connection.execute(
+                    text("INSERT INTO taken_glossaries VALUES (:id) ON CONFLICT DO NOTHING"), {"id": each.id}
+                )
+                if taken.rowcount:
+                    new.append(each)
+                    self._insert(connection, each)
+        return len(new)
 
     def create(self, owner: str, name: str, dictionaries: Sequence[TermDictionary]) -> StoredGlossary:
         """Store a new glossary; raises `TooLarge` or `RequestError` if it must not be stored."""
@@ -179,12 +212,13 @@ class GlossaryStore:
         made = StoredGlossary(str(uuid.uuid4()), name, owner, created, tuple(dictionaries))
         _check(made)
         _check_pairs(made)
-        with self._lock:
-            if len(self._glossaries) >= _MAX_GLOSSARIES:
+        with self._database.write() as connection:
+            count = select(func.count()).select_from(GLOSSARIES)
+            if connection.execute(count).scalar_one() >= _MAX_GLOSSARIES:
                 raise TooLarge(f"the server has {_MAX_GLOSSARIES} glossaries, as many as it stores; use fewer")
-            if len(self.of_owner(owner)) >= _MAX_OWN_GLOSSARIES:
+            if connection.execute(count.where(GLOSSARIES.c.owner == owner)).scalar_one() >= _MAX_OWN_GLOSSARIES:
                 raise TooLarge(f"this key has {_MAX_OWN_GLOSSARIES} glossaries, as many as it may store; use fewer")
-            self._write(made)
+            self._insert(connection, made)
         return made
 
     def change(self, owner: str, id_: str, changed: Callable[[StoredGlossary], StoredGlossary]) -> StoredGlossary:
@@ -192,29 +226,31 @@ class GlossaryStore:
 
         No other change happens meanwhile: two clients that add terms at the same time both succeed.
         """
-        with self._lock:
-            made = changed(self.get(owner, id_))
+        with self._database.write() as connection:
+            row = _row(connection, owner, id_, is_locked=True)
+            found = self._read(connection, [row])[0]
+            made = changed(found)
             _check(made)
-            self._write(made)
+            connection.execute(update(GLOSSARIES).where(GLOSSARIES.c.id == made.id).values(name=made.name))
+            self._write_terms(connection, found, made)
         return made
 
     def of_owner(self, owner: str) -> list[StoredGlossary]:
         """Return the glossaries of a client, the oldest first."""
-        known = list(self._glossaries.values())  # one step of the interpreter: other threads change the dict
-        return sorted((each for each in known if each.owner == owner), key=lambda each: each.created)
+        with self._database.read() as connection:
+            return self._read(connection, _rows_of(connection, owner))
 
     def get(self, owner: str, id_: str) -> StoredGlossary:
         """Return a glossary of a client; raises `NotFound`."""
-        found = self._glossaries.get(id_)
-        if found is None or found.owner != owner:
-            raise NotFound("there is no glossary of this id; /v3/glossaries lists all")
-        return found
+        with self._database.read() as connection:
+            return self._read(connection, [_row(connection, owner, id_)])[0]
 
     def find(self, owner: str, name: str, *, given: str = "name or id") -> StoredGlossary:
         """Return the glossary with an id, or the newest one with a name; raises `NotFound`, which mentions `given`."""
-        for each in reversed(self.of_owner(owner)):
-            if name in (each.id, each.name):
-                return each
+        with self._database.read() as connection:
+            for row in reversed(_rows_of(connection, owner)):
+                if name in (row.id, row.name):
+                    return self._read(connection, [row])[0]
         raise NotFound(f"there is no glossary of this {given}; /v3/glossaries lists all")
 
     def find_for(self, owner: str, name: str, source: str, target: str, *, given: str = "name or id") -> StoredGlossary:
@@ -223,12 +259,15 @@ class GlossaryStore:
         Any source is accepted where it is detected (`auto`).
         """
         found = self.find(owner, name, given=given)
-        if source.strip().lower() != "auto" and found.find(source, target) is None:
+        is_detected = source.strip().lower() == "auto"
+        if not is_detected and found.find(source, target) is None:
             raise RequestError(
                 f"the glossary must have terms for the language pair, got {source[:20]} to {target[:20]}; add a "
                 "dictionary for it",
                 code="invalid_glossary",
             )
+        for each in found.dictionaries:  # normalized here, in a thread
+            assert not each.matches(each.source if is_detected else source, target) or each.glossary is not None
         return found
 
     def join(self, glossaries: Sequence[StoredGlossary], source: str, target: str) -> StoredGlossary:
@@ -238,8 +277,9 @@ class GlossaryStore:
         """
         found = [each for each in (glossary.find(source, target) for glossary in glossaries) if each is not None]
         key = tuple(map(id, found))
-        if (known := self._joined.get(key)) is not None:
-            return known[1]
+        with self._lock:
+            if (known := self._joined.get(key)) is not None:
+                return known[1]
         terms: dict[str, str] = {}
         for each in found:  # the order of the terms matters too, for those that differ in case
             terms |= {term: translation for term, translation in each.terms.items() if term not in terms}
@@ -256,41 +296,96 @@ class GlossaryStore:
 
     def delete(self, owner: str, id_: str) -> None:
         """Delete a glossary; raises `NotFound`."""
+        with self._database.write() as connection:
+            row = _row(connection, owner, id_)
+            connection.execute(delete(GLOSSARIES).where(GLOSSARIES.c.id == row.id))
+
+    def has_any(self) -> bool:
+        """Whether there is a glossary, of any client."""
+        with self._database.read() as connection:
+            return connection.execute(select(GLOSSARIES.c.id).limit(1)).first() is not None
+
+    def _read(self, connection: Connection, rows: Sequence[Row[Any]]) -> list[StoredGlossary]:
+        """Return glossaries; terms that are not known yet are read and parsed."""
+        listed: dict[str, list[TermDictionary]] = {row.id: [] for row in rows}
+        light = select(*(each for each in TERMS.c if each is not TERMS.c.terms)).where(TERMS.c.glossary.in_(listed))
+        for each in connection.execute(light.order_by(TERMS.c.place)).all():
+            key = each.glossary, each.source, each.target, each.digest
+            with self._lock:
+                known = self._known.get(key)
+            if known is None:
+                heavy = select(TERMS.c.terms).where(
+                    *(TERMS.c[name] == value for name, value in zip(_KEY, key, strict=True))
+                )
+                known = TermDictionary(each.source, each.target, json.loads(connection.execute(heavy).scalar_one()))
+            listed[each.glossary].append(self._keep(key, known))
+        return [StoredGlossary(row.id, row.name, row.owner, row.created, tuple(listed[row.id])) for row in rows]
+
+    def _keep(self, key: tuple[str, ...], dictionary: TermDictionary) -> TermDictionary:
+        """Return the dictionary of a key that is in memory; the least recently used ones make room."""
         with self._lock:
-            self.get(owner, id_)
-            del self._glossaries[id_]
-            if self.folder is not None:
-                (self.folder / f"{id_}.json").unlink(missing_ok=True)
+            if key not in self._known:
+                self._known[key] = dictionary
+                self._characters += dictionary.characters
+            kept = self._known[key]
+            self._known.move_to_end(key)
+            while self._characters > _MAX_CHARACTERS:
+                self._characters -= self._known.popitem(last=False)[1].characters
+            return kept
 
-    def _write(self, glossary: StoredGlossary) -> None:
-        """Store a glossary; the caller has the lock."""
-        others = [each for each in self._glossaries.values() if each.id != glossary.id]
-        own = glossary.characters + sum(each.characters for each in others if each.owner == glossary.owner)
-        if own > _MAX_CHARACTERS // 2:
+    def _insert(self, connection: Connection, glossary: StoredGlossary) -> None:
+        values = {name: getattr(glossary, name) for name in ("id", "owner", "name", "created")}
+        connection.execute(insert(GLOSSARIES).values(**values))
+        self._write_terms(connection, replace(glossary, dictionaries=()), glossary)
+
+    def _write_terms(self, connection: Connection, old: StoredGlossary, new: StoredGlossary) -> None:
+        """Write the dictionaries that changed, in place of the old ones."""
+        gone = [each for each in old.dictionaries if each not in new.dictionaries]
+        for each in gone:
+            pair = TERMS.c.source == each.source, TERMS.c.target == each.target
+            connection.execute(delete(TERMS).where(TERMS.c.glossary == new.id, *pair))
+        last = select(func.coalesce(func.max(TERMS.c.place), 0)).where(TERMS.c.glossary == new.id)
+        place = connection.execute(last).scalar_one()
+        for each in new.dictionaries:
+            if each not in old.dictionaries:
+                place += 1
+                terms = json.dumps(dict(each.terms), ensure_ascii=False)
+                digest = hashlib.sha256(terms.encode()).hexdigest()
+                key = new.id, each.source, each.target, digest
+                values = dict(zip(_KEY, key, strict=True))
+                connection.execute(insert(TERMS).values(**values, place=place, characters=each.characters, terms=terms))
+                self._keep(key, each)
+        _check_room(connection, new.owner)
+
+
+_KEY = ("glossary", "source", "target", "digest")
+
+
+def _rows_of(connection: Connection, owner: str) -> Sequence[Row[Any]]:
+    """Return the rows of the glossaries of a client, the oldest first."""
+    query = select(GLOSSARIES).where(GLOSSARIES.c.owner == owner).order_by(GLOSSARIES.c.created)
+    return connection.execute(query).all()
+
+
+def _row(connection: Connection, owner: str, id_: str, *, is_locked: bool = False) -> Row[Any]:
+    query = select(GLOSSARIES).where(GLOSSARIES.c.owner == owner).order_by(GLOSSARIES.c.created)
+    for row in connection.execute(query.with_for_update() if is_locked else query):
+        if row.id == id_:
+            return row
+    raise NotFound("there is no glossary of this id; /v3/glossaries lists all")
+
+
+def _check_room(connection: Connection, owner: str) -> None:
+    """Raise `TooLarge` if all glossaries together have too many characters; the transaction then changes nothing."""
+    query = select(func.coalesce(func.sum(TERMS.c.characters), 0))
+    own = query.join_from(TERMS, GLOSSARIES).where(GLOSSARIES.c.owner == owner)
+    limits = ((own, _MAX_CHARACTERS // 2, "all glossaries of this key"), (query, _MAX_CHARACTERS, "all glossaries"))
+    for counted, limit, what in limits:
+        if connection.execute(counted).scalar_one() > limit:
             raise TooLarge(
-                f"all glossaries of this key together would have more than {_MAX_CHARACTERS // 2:,} characters, "
-                f"{_TERM_CHARACTERS} of them per term; use fewer terms"
+                f"{what} together would have more than {limit:,} characters, {_TERM_CHARACTERS} of them per term; use "
+                "fewer terms"
             )
-        if glossary.characters + sum(each.characters for each in others) > _MAX_CHARACTERS:
-            raise TooLarge(
-                f"all glossaries together would have more than {_MAX_CHARACTERS:,} characters, {_TERM_CHARACTERS} of "
-                "them per term; use fewer terms"
-            )
-        if self.folder is not None:
-            write_json(self.folder / f"{glossary.id}.json", _to_json(glossary), is_private=True)
-        self._glossaries[glossary.id] = glossary
-
-
-def open_glossary_store(folder: Path | None) -> GlossaryStore:
-    """Open the store of a folder, which is created if missing; without one, glossaries are kept in memory."""
-    if folder is None:
-        return GlossaryStore()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        found = [_from_json(path) for path in sorted(folder.glob("*.json"))]
-    except OSError as error:
-        raise ConfigError(f"glossaries must be a folder, got {folder}: {error.strerror}; name another one") from None
-    return GlossaryStore(folder, {each.id: each for each in found})
 
 
 def term_dictionary(source: str, target: str, terms: Mapping[str, str]) -> TermDictionary:
@@ -309,7 +404,7 @@ def term_dictionary(source: str, target: str, terms: Mapping[str, str]) -> TermD
 
 def _check(glossary: StoredGlossary) -> None:
     """Check the name and the number of language pairs. The terms were checked when their dictionary was made."""
-    if not glossary.name.strip() or len(glossary.name) > _MAX_NAME:
+    if not check_unicode(glossary.name).strip() or len(glossary.name) > _MAX_NAME or "\0" in glossary.name:
         raise RequestError(
             f"name must have 1 to {_MAX_NAME} characters, got {len(glossary.name)}; name the glossary",
             code="invalid_glossary",
@@ -326,19 +421,6 @@ def _check_pairs(glossary: StoredGlossary) -> None:
                 f"the glossary has two dictionaries from {each.source} to {each.target}; join them",
                 code="invalid_glossary",
             )
-
-
-def _to_json(glossary: StoredGlossary) -> dict[str, Any]:
-    return {
-        "format": _FORMAT,
-        "id": glossary.id,
-        "name": glossary.name,
-        "owner": glossary.owner,
-        "created": glossary.created,
-        "dictionaries": [
-            {"source": each.source, "target": each.target, "terms": dict(each.terms)} for each in glossary.dictionaries
-        ],
-    }
 
 
 def _from_json(path: Path) -> StoredGlossary:

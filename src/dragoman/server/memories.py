@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.evaluation.quality_flags import text_flags
 from dragoman.server.errors import NotFound, RequestError
-from dragoman.storage.memory_reader import USED, MemoryReader, open_memory_store
+from dragoman.storage.memory_reader import USED, MemoryReader
 
 if TYPE_CHECKING:
+    from dragoman.server.database import ServerDatabase
     from dragoman.storage.memories import MemoryStore, StoredMemory, StoredUnit
 
 CORRECTIONS = "corrections"
@@ -24,36 +23,27 @@ _SHORT = 8
 
 
 class ServerMemories:
-    """Memories of a database, opened when they are first used; of no database if the address is empty."""
+    """Memories of the database of a server; none if that has no address."""
 
-    def __init__(self, url: str | None, names: Sequence[str] = (), used: int = USED) -> None:
-        self._url, self._names, self._used = url, names, used
-        self._store: MemoryStore | None = None
-        self._lock = threading.Lock()
+    def __init__(self, database: ServerDatabase, names: Sequence[str] = (), used: int = USED) -> None:
+        self._database, self._names, self._used = database, names, used
         if names:
             for name in names:
                 self.store.get("", name)
 
     @property
     def is_used(self) -> bool:
-        """Whether there may be memories; a file that does not exist is not created to look."""
-        if self._store is not None or not self._url:
-            return self._store is not None
-        return not self._url.startswith("sqlite:///") or Path(self._url.removeprefix("sqlite:///")).exists()
+        """Whether there may be memories."""
+        return self._database.url is not None
 
     @property
     def store(self) -> MemoryStore:
         """The memories; raises `NotFound` if the server has no database."""
-        if not self._url:
+        if not self.is_used:
             raise NotFound("this server has no database for memories; its operator can name one with --database")
-        with self._lock:
-            if self._store is None:
-                self._store = open_memory_store(self._url)
-        return self._store
+        from dragoman.storage.memories import MemoryStore  # noqa: PLC0415 -- an extra
 
-    def close(self) -> None:
-        if self._store is not None:
-            self._store.database.close()
+        return MemoryStore(self._database.opened)
 
     def readable(self, owner: str) -> list[StoredMemory]:
         """Return the memories that a client may read: its own, the shared ones, and those of the server."""
@@ -70,13 +60,17 @@ class ServerMemories:
         raise NotFound("there is no memory of this name or id; /v1/memories lists all")
 
     def reader(self, owner: str, name: str | None = None, used: int | None = None) -> MemoryReader | None:
-        """Return what a request reads: its corrections, a memory that it names, and those of the server."""
+        """Return what a request reads, if anything: its corrections, a memory that it names, those of the server."""
         if not name and not self.is_used:
             return None
         named = [self.find(owner, name)] if name else []
         always = [each for each in self.readable(owner) if self._is_always_read(each, owner)]
         memories = {each.id: each for each in (*named, *always)}
-        return MemoryReader(self.store, tuple(memories.values()), self._used if used is None else used)
+        return (
+            None
+            if not memories
+            else MemoryReader(self.store, tuple(memories.values()), self._used if used is None else used)
+        )
 
     def _is_always_read(self, memory: StoredMemory, owner: str) -> bool:
         is_named = not memory.owner and memory.name in self._names

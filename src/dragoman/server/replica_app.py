@@ -1,7 +1,7 @@
 """ASGI application of one replica: opens its models when its lifespan starts, and closes them when it ends.
 
-Several replicas have the same address behind a proxy. They share nothing, so routes that depend on values of one
-process are rejected.
+Several replicas have the same address behind a proxy. They share the database; routes about values of one process are
+rejected.
 """
 
 import asyncio
@@ -68,8 +68,11 @@ class ReplicaApp:
         log, metrics = set_up_logging(self._settings.log), ServerMetrics()
         self._service = await open_service(self._bundles, self._settings, metrics)
         self._app = create_app(self._service, self._settings, metrics, log, is_replica=True)
+        await asyncio.to_thread(self._app.start)
 
     async def _close(self) -> None:
+        if self._app is not None:
+            await asyncio.to_thread(self._app.close)
         if self._service is not None:
             await self._service.close()
 

@@ -44,7 +44,10 @@ def open_models(bundles: Mapping[str, Path], settings: ServerSettings) -> tuple[
     async def run() -> tuple[Sequence[ModelInfo], int | None]:
         service = await open_service(bundles, settings, load_all=True)
         try:
-            keys = create_app(service, settings).access.keys
+            app = create_app(service, settings)
+            app.start()
+            app.close()
+            keys = app.access.keys
             return service.models(), None if keys is None else len(keys)
         finally:
             await service.close()
@@ -92,12 +95,16 @@ async def _serve(
         service.read_bundles = read_bundles
         try:
             app = create_app(service, settings, metrics, log)
+            app.start()
             gc.collect()
             gc.freeze()  # long-lived objects: repeated collection would delay requests
-            await serve_until_signal(
-                app, bound, service.reload, lambda: on_start(ServerInfo(service.models(), url)), deadline
-            )
-            await service.drain(_DRAIN_SECONDS)
+            try:
+                await serve_until_signal(
+                    app, bound, service.reload, lambda: on_start(ServerInfo(service.models(), url)), deadline
+                )
+                await service.drain(_DRAIN_SECONDS)
+            finally:
+                app.close()
         finally:
             await service.close()
 

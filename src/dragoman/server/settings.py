@@ -10,7 +10,7 @@ from dragoman.config.engine import DeviceName, EngineName, PrecisionName
 MIB = 1 << 20
 
 _ADDRESS, _ENGINE, _ACCESS, _LIFECYCLE = "Address", "Engine", "Access and logs", "Lifecycle"
-_MEMORY = "Memory"
+_MEMORY = "Storage and memory"
 
 
 class Limits(Settings):
@@ -93,10 +93,10 @@ class ServerSettings(Settings):
     """Seconds after SIGTERM in which requests are still accepted while `/readyz` fails; for load balancers."""
     keys: Annotated[str | None, Cli(_ACCESS, metavar="FILE", default="no key required")] = None
     """File of API keys, one per line."""
-    glossaries: Annotated[str | None, Cli(_ACCESS, metavar="FOLDER", default="in memory")] = None
-    """Folder of the glossaries that clients store, one file each; without it they are lost at the end."""
+    glossaries: Annotated[str | None, Cli(_ACCESS, metavar="FOLDER", default="none")] = None
+    """Folder with glossary files of an earlier version, which are taken over into the database once."""
     database: Annotated[str | None, Cli(_MEMORY, metavar="URL", default="a file in the user's data folder")] = None
-    """Database of memories and corrections: sqlite:///FILE, or postgresql://USER@HOST/NAME for several servers."""
+    """Database of all that is stored: sqlite:///FILE, or postgresql://USER@HOST/NAME for several machines."""
     memory: Annotated[tuple[str, ...], Cli(_MEMORY, metavar="NAME,…", default="none")] = ()
     """Memories that every request may use, with any key; exact matches replace translations."""
     memory_threshold: Annotated[int, Field(ge=1, le=101), Cli(_MEMORY)] = 99

@@ -141,9 +141,24 @@ def test_same_answers_as_one_process(cluster: Running, bundle: Path, tmp_path: P
 
 
 def test_what_replicas_do_not_share_is_rejected(cluster: Running) -> None:
-    for path in ("/v2/usage", "/metrics"):
-        answer = httpx.get(cluster.url + path, timeout=60)
-        assert (answer.status_code, answer.json()["code"]) == (501, "single_process_only")
+    answer = httpx.get(f"{cluster.url}/metrics", timeout=60)
+    assert (answer.status_code, answer.json()["code"]) == (501, "single_process_only")
+
+
+def test_replicas_share_what_is_stored(cluster: Running) -> None:
+    """Each request may go to another replica."""
+    pair = {"source_lang": "en", "target_lang": "de"}
+    glossary = {"name": "a", **pair, "entries": "a\tb", "entries_format": "tsv"}
+    made = httpx.post(f"{cluster.url}/v2/glossaries", json=glossary, timeout=60).json()["glossary_id"]
+    for _ in range(6):
+        listed = httpx.get(f"{cluster.url}/v3/glossaries", timeout=60).json()["glossaries"]
+        assert [each["glossary_id"] for each in listed] == [made]
+    handle = httpx.post(f"{cluster.url}/v2/document", data=pair, files={"file": ("a.txt", b"a b c")}, timeout=60).json()
+    where, key = f"{cluster.url}/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
+    while (status := httpx.post(where, json=key, timeout=60).json()["status"]) == "translating":
+        time.sleep(0.1)
+    assert status == "done"
+    assert {httpx.post(f"{where}/result", json=key, timeout=60).status_code for _ in range(6)} == {200}
 
 
 @pytest.mark.long

@@ -122,13 +122,12 @@ def test_every_route_declares_who_may_use_it():
 
 
 STORED = {
-    *(("GET", path) for path in ("/v2/usage", "/metrics", "/download_file/{name}")),
     *(("POST", path) for path in ("/v2/document", _DOCUMENT, f"{_DOCUMENT}/result", "/v1/models/reload")),
     *(("POST", "/v2/glossaries"), ("POST", "/v3/glossaries"), ("PATCH", f"/v3/{_GLOSSARY}")),
     *(("DELETE", f"/v2/{_GLOSSARY}"), ("DELETE", f"/v3/{_GLOSSARY}")),
     *(("PUT", f"/v3/{_GLOSSARY}/dictionaries"), ("DELETE", f"/v3/{_GLOSSARY}/dictionaries")),
 }
-"""Routes that depend on values of one process."""
+"""Routes that change what the server stores."""
 
 
 def test_a_request_takes_capacity_when_its_body_has_arrived():
@@ -194,10 +193,9 @@ def test_pages_of_other_origins_are_limited_to_allowed_ones(tmp_path: Path):
 
     made = everyone.post("/v2/glossaries", json=GLOSSARY).json()["glossary_id"]
     for method, path in STORED - {("POST", "/v1/models/reload")}:  # also after a preflight, which allows every origin
-        if method != "GET":
-            path = path.replace("{glossary_id}", made).replace("{document_id}", "x")
-            refused = everyone(method, path, json=GLOSSARY, headers=EVIL)
-            assert (refused.status_code, refused.json()["code"]) == (403, "cross_site"), (method, path)
+        path = path.replace("{glossary_id}", made).replace("{document_id}", "x")
+        refused = everyone(method, path, json=GLOSSARY, headers=EVIL)
+        assert (refused.status_code, refused.json()["code"]) == (403, "cross_site"), (method, path)
     assert [each["glossary_id"] for each in everyone.get("/v3/glossaries").json()["glossaries"]] == [made]
     assert everyone.post("/translate", **BODIES["/translate"], headers=EVIL).status_code == 200
     short = ("/translate?api-version=3.0&to=de", {"json": [{"Text": "Two dogs"}]})
@@ -217,26 +215,22 @@ def test_pages_of_other_origins_are_limited_to_allowed_ones(tmp_path: Path):
     assert signed.post("/translate", **in_body, headers=EVIL).status_code == 200
 
 
-def test_a_replica_rejects_what_depends_on_one_process():
+def test_a_replica_rejects_what_is_about_one_process():
     policies = create_app(FakeService(), ServerSettings()).routes
-    declared = {each for each in routes() if (policy := policies.find(*each)) and policy.stores}
-    assert declared == STORED
+    declared = {each for each in routes() if (policy := policies.find(*each)) and policy.is_of_one_process}
+    assert declared == {("GET", "/metrics"), ("POST", "/v1/models/reload")}  # the latter needs a key
     call = Caller(is_replica=True)
-    for method, path in STORED - {("POST", "/v1/models/reload")}:  # needs a key
-        answer = call(method, path.replace("{", "").replace("}", ""))
-        assert (answer.status_code, answer.json()["code"]) == (501, "single_process_only"), path
-    assert not call.service.reservations
-    assert call.get("/v3/glossaries").status_code == 200
+    answer = call.get("/metrics")
+    assert (answer.status_code, answer.json()["code"]) == (501, "single_process_only")
+    assert call.get("/v2/usage").status_code == 200
     assert call.post("/translate", **BODIES["/translate"]).status_code == 200
+    assert "translatedFileUrl" in call.post("/translate_file", **BODIES["/translate_file"]).json()
 
 
-def test_a_replica_translates_documents_that_are_requested_directly():
-    call = Caller(is_replica=True)
-    linked = call.post("/translate_file", **BODIES["/translate_file"])
-    assert (linked.status_code, linked.json()["code"]) == (501, "single_process_only")
-    assert linked.json()["detail"].endswith("request the document itself with Accept: application/octet-stream")
-    direct = call.post("/translate_file", **BODIES["/translate_file"], headers={"accept": "application/octet-stream"})
-    assert (direct.status_code, direct.text) == (200, "Two-de dogs-de")
+def test_changes_are_declared():
+    policies = create_app(FakeService(), ServerSettings()).routes
+    for each in STORED:
+        assert policies.find(*each).changes_state, each
 
 
 def test_a_route_without_a_declaration_is_refused_at_start_up():

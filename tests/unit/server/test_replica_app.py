@@ -54,7 +54,7 @@ def test_models_live_as_long_as_the_lifespan(bundle: Path) -> None:
     async def work(client: httpx.AsyncClient) -> None:
         body = {"q": "a b", "source": "en", "target": "de"}
         statuses.append((await client.post("/translate", json=body)).status_code)
-        statuses.append((await client.get("/v2/usage")).status_code)
+        statuses.append((await client.get("/metrics")).status_code)
         await app.reload()
         assert (await client.get("/readyz")).status_code == 200
         await app.start_draining()

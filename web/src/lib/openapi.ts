@@ -444,7 +444,7 @@ export interface paths {
         };
         /**
          * Usage
-         * @description Return the number of translated characters of the API key.
+         * @description Return the number of characters that the API key translated in this month.
          */
         get: operations["v2_usage"];
         put?: never;
@@ -1316,7 +1316,7 @@ export interface components {
         };
         /**
          * DeeplUsage
-         * @description Number of characters translated since the start of the server, by the API key of the request.
+         * @description Number of characters translated in this month (UTC) with the API key of the request.
          */
         DeeplUsage: {
             character_count: number;

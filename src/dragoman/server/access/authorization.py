@@ -8,11 +8,12 @@ import hashlib
 import ipaddress
 import secrets
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from dragoman.server.access.api_keys import ApiKey, ApiKeyStore
+from dragoman.server.database import ServerDatabase, Usage
 from dragoman.server.errors import Forbidden, RateLimited
 
 MAX_BUCKETS = 10_000
@@ -106,12 +107,17 @@ def _rate_limited(per_minute: int, missing: float) -> RateLimited:
 class AccessControl:
     """API keys, if required, and rate limiter of a server."""
 
-    def __init__(self, keys: ApiKeyStore | None, tokens_per_minute: int, limiter: RateLimiter | None = None) -> None:
+    def __init__(
+        self,
+        keys: ApiKeyStore | None,
+        tokens_per_minute: int,
+        limiter: RateLimiter | None = None,
+        usage: Usage | None = None,
+    ) -> None:
         self.keys = keys
         self.tokens_per_minute = tokens_per_minute
         self.limiter = limiter or RateLimiter()
-        self.characters: Counter[str] = Counter()
-        """Number of characters translated since the start, by name of the key; the empty name without keys."""
+        self.usage = usage or Usage(ServerDatabase(None))
 
 
 class RequestAccess:
@@ -150,13 +156,12 @@ class RequestAccess:
         """The client, whose translations are cached apart from those of others; empty if the key excludes them."""
         return b"" if self.key and "uncached" in self.key.rights else self.client
 
-    @property
     def characters(self) -> int:
-        """Number of characters translated since the start with the same key."""
-        return self._control.characters[self.name]
+        """Return the number of characters translated in this month with the same key; reads the database."""
+        return self._control.usage.total(self.name)
 
     def count(self, characters: int) -> None:
-        self._control.characters[self.name] += characters
+        self._control.usage.count(self.name, characters)
 
     def identify(self, *secrets: str | None) -> None:
         """Find the first valid key, or raise `Forbidden` if all are invalid. A server without keys accepts any."""

@@ -78,8 +78,8 @@ _USED_HEADERS = frozenset(
     }
 )
 _ON_REPLICA = (
-    "this server has several replicas, which do not share documents, glossaries and counts; such requests need a "
-    "server of one process, dragoman serve without --on"
+    "this server has several replicas, and this request is about one process; such requests need a server of one "
+    "process, dragoman serve without --on"
 )
 _NO_ROUTE = RoutePolicy("public")
 _COUNTED_BY_SERVICE = (DeadlineExceeded, Draining, Overloaded, TooLarge)
@@ -98,10 +98,14 @@ class RequestMiddleware:
     routes: RouteTable = field(default_factory=RouteTable)
     openapi: Callable[[], dict[str, Any]] = dict
     """Returns the description of all routes, made at the first call."""
+    start: Callable[[], None] = lambda: None
+    """Opens the database, before the first request."""
+    close: Callable[[], None] = lambda: None
+    """Writes what is not in the database yet, and closes it."""
     is_draining: bool = False
     """Every response closes its connection."""
     is_replica: bool = False
-    """Other processes respond to requests for the same address: routes that store values are rejected."""
+    """Other processes respond to requests for the same address: routes about one process are rejected."""
 
     def needs_key(self, method: str, path: str) -> bool:
         policy = self.routes.find(method, path)
@@ -223,7 +227,7 @@ class _Exchange:
             keys = await asyncio.to_thread(self._find_keys, self._body) if is_large else self._find_keys(self._body)
         self._authorize(keys)
         self._check_origin()
-        if policy.stores and self._server.is_replica:
+        if policy.is_of_one_process and self._server.is_replica:
             raise SingleProcessOnly(_ON_REPLICA)
         if policy.translates:
             seconds = limits.seconds * (_UPLOAD_TIME if policy.is_upload else 1)

@@ -39,16 +39,16 @@ class RoutePolicy:
     """Read the body of GET requests too."""
     is_health: bool = False
     """Respond also on connections beyond the limit."""
-    stores: bool = False
+    is_of_one_process: bool = False
     """Reject on one of several replicas: the route reads or changes values that only this process has."""
     writes: bool = False
-    """Change values that all replicas share."""
+    """Change the database."""
     dialect: Dialect = NATIVE
 
     @property
     def changes_state(self) -> bool:
         """Whether no page of another origin may send its requests, on a server without keys."""
-        return self.stores or self.writes or self.is_upload
+        return self.is_of_one_process or self.writes or self.is_upload
 
 
 def route_policy(
@@ -58,13 +58,13 @@ def route_policy(
     is_upload: bool = False,
     has_get_body: bool = False,
     is_health: bool = False,
-    stores: bool = False,
+    is_of_one_process: bool = False,
     writes: bool = False,
 ) -> Callable[[Declared], Declared]:
     """Decorate an endpoint with its policy; write it below the decorator of the route."""
 
     def declare(endpoint: Declared) -> Declared:
-        made = RoutePolicy(access, translates, is_upload, has_get_body, is_health, stores, writes)
+        made = RoutePolicy(access, translates, is_upload, has_get_body, is_health, is_of_one_process, writes)
         setattr(endpoint, _ATTRIBUTE, made)
         return endpoint
 

@@ -5,7 +5,6 @@ import functools
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 from dragoman.api.translation.markup import MarkupTranslation, aligned_options, find_segments
 from dragoman.api.translation.multi_model.routing import Route
@@ -13,8 +12,9 @@ from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.translation import Translation, join_sentences, remembered
 from dragoman.markup.placeholders.guarded_unit import GuardedUnit, guard_text
 from dragoman.markup.tagged_text import TaggedText
+from dragoman.server.database import ServerDatabase
 from dragoman.server.errors import RequestError
-from dragoman.server.glossaries import open_glossary_store
+from dragoman.server.glossaries import GlossaryStore, StoredGlossary
 from dragoman.server.memories import ServerMemories
 from dragoman.server.models.routing import Languages, language_name
 from dragoman.server.pipeline.language_resolution import (
@@ -35,13 +35,19 @@ class TranslationPipeline:
     """Checks, language detection and markup around the translation service; shared by all APIs."""
 
     def __init__(
-        self, service: TranslationService, settings: ServerSettings, *, detector: LanguageDetector | None = None
+        self,
+        service: TranslationService,
+        settings: ServerSettings,
+        *,
+        detector: LanguageDetector | None = None,
+        database: ServerDatabase | None = None,
     ) -> None:
         self.service = service
         self.settings = settings
         self.detector = detector or LanguageDetector()
-        self.glossaries = open_glossary_store(Path(settings.glossaries) if settings.glossaries else None)
-        self.memories = ServerMemories(settings.database, settings.memory, settings.memory_threshold)
+        self.database = database or ServerDatabase(settings.database)
+        self.glossaries = GlossaryStore(self.database)
+        self.memories = ServerMemories(self.database, settings.memory, settings.memory_threshold)
         language_name("en")  # loads the names, which takes 0.1 s, before the first request
         self._routes: Sequence[Route] = ()
         self._languages = Languages(())
@@ -118,6 +124,10 @@ class TranslationPipeline:
             results |= zip(numbers, translated, strict=True)
         self._reject_unsure([results[number].translation for numbers in groups.values() for number in numbers])
         return [results[number] for number in range(len(texts))]
+
+    async def find_glossary(self, owner: str, name: str | None, source: str, target: str) -> StoredGlossary | None:
+        """Return the stored glossary with a name or an id, if one is given; raises `RequestError`."""
+        return await asyncio.to_thread(self.glossaries.find_for, owner, name, source, target) if name else None
 
     async def with_memory(self, request: TranslationRequest, reservation: Reservation) -> TranslationRequest:
         """Return the request with the memories that every request of its client reads, unless it has others."""

@@ -121,8 +121,6 @@ class TranslationService:
 
     async def open(self, bundles: Mapping[str, Path], *, load_all: bool = False) -> None:
         await self._registry.open(bundles, load_all=load_all)
-        if self.settings.glossaries and any(Path(self.settings.glossaries).glob("*.json")):
-            self.preload_for_glossaries()
         if self.settings.reload_interval:
             self._polling = asyncio.create_task(self._poll_bundles())
 

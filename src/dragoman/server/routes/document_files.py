@@ -1,28 +1,25 @@
-"""Routes to upload documents for translation and to download the results, and the store of the results.
-
-The store has files without a name: they are deleted from their folder when they are created, so no other program can
-find or remove them, and nothing is left on the disk if the process is killed.
-"""
+"""Routes to upload documents for translation and to download the results, and the store of the results."""
 
 import asyncio
-import os
+import hashlib
 import re
 import secrets
-import tempfile
-import time
-import weakref
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import PurePath
+from typing import Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
+from sqlalchemy import Connection, delete, insert, select, update
 from starlette.datastructures import UploadFile
 
 from dragoman.documents.formats import document_formats
-from dragoman.server.errors import NotFound, Overloaded, RequestError, SingleProcessOnly, TooLarge
+from dragoman.errors import DataError
+from dragoman.server.database import ServerDatabase, now
+from dragoman.server.errors import NotFound, Overloaded, RequestError, TooLarge
 from dragoman.server.http.request_body import Access, Reserved, json_response, read_multipart, renamed_field
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.pipeline.documents import translate_document
@@ -32,6 +29,9 @@ from dragoman.server.request_types import TranslationRequest
 from dragoman.server.routes.libretranslate import LIBRETRANSLATE, TranslateFileResponse
 from dragoman.server.routes.openapi import BASE_ERRORS, BODY_ERRORS, parameter, responses
 from dragoman.server.settings import Limits
+from dragoman.storage.tables import DOCUMENT_PARTS, DOCUMENTS
+
+DocumentStatus = Literal["translating", "done", "error"]
 
 _MIB = 1 << 20
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -41,106 +41,140 @@ _CHUNK_BYTES = 256 << 10
 _DIRECTLY = "request it directly, with Accept: application/octet-stream"
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class StoredDocument:
-    """A stored document; it expires at `until`, in the time of the store's clock."""
+    """A document whose translation is running, waits for its download, or failed."""
 
-    name: str
-    size: int
-    owner: bytes
-    until: float
-    is_downloaded: bool = False
-    _file: int = -1
-
-    def write(self, data: bytes) -> None:
-        """Write the content; the file exists as long as this object."""
-        with tempfile.TemporaryFile() as file:
-            file.write(data)
-            file.flush()
-            self._file = os.dup(file.fileno())
-        weakref.finalize(self, os.close, self._file)
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the content in parts: a client that does not read its download must not fill the memory."""
-        at = 0
-        while at < self.size and (part := await asyncio.to_thread(os.pread, self._file, _CHUNK_BYTES, at)):
-            at += len(part)
-            yield part
-        self.is_downloaded = True
+    id: str
+    status: DocumentStatus
+    name: str = ""
+    size: int = 0
+    characters: int = 0
+    error: str = ""
 
 
-class DownloadStore:
-    """Documents by unguessable keys, the oldest first. Used on the thread of the event loop only.
+class DocumentStore:
+    """Translated documents of the database, each with a secret that allows the download; only its hash is stored.
 
     A full store drops documents that were downloaded, then those of the client whose documents have the most bytes, the
     oldest first. So no client prevents another from storing one, and one with less than others keeps its own. A small
-    document counts as `max_bytes / max_documents`, because each has an open file.
+    document counts as `max_bytes / max_documents`. All methods but `chunks` are called in a thread.
     """
 
     def __init__(
         self,
+        database: ServerDatabase,
         *,
         seconds: float = 1800.0,
         max_documents: int = 128,
         max_bytes: int = 256 * _MIB,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], int] = now,
     ) -> None:
-        self._seconds, self._max_documents, self._max_bytes = seconds, max_documents, max_bytes
-        self._clock = clock
-        self._documents: dict[str, StoredDocument] = {}
-
-    def __len__(self) -> int:
-        return len(self._documents)
+        self._database, self._microseconds = database, int(seconds * 1e6)
+        self._max_documents, self._max_bytes, self._clock = max_documents, max_bytes, clock
 
     def check_size(self, size: int) -> None:
         """Raise `TooLarge` if a document would be too large to be stored."""
         if size > (limit := int(self._max_bytes * _MAX_SHARE)):
             raise TooLarge(f"a document must have {limit:,} bytes at most to be stored, got {size:,}; {_DIRECTLY}")
 
-    async def add(self, name: str, data: bytes, owner: bytes = b"") -> str:
-        """Store a document of a client and return its key."""
+    def begin(self, secret: str, owner: str = "", client: bytes = b"", seconds: float = 0.0) -> None:
+        """Store that a document is being translated, for at most `seconds`."""
+        time = self._clock()
+        texts = {"id": document_id(secret), "owner": owner, "client": client.hex(), "name": "", "error": ""}
+        numbers = {"characters": 0, "size": 0, "created": time, "until": time + int((seconds + 60) * 1e6)}
+        with self._database.write() as connection:
+            self._delete_expired(connection)
+            made = insert(DOCUMENTS).values(**texts, **numbers, status="translating", is_downloaded=False)
+            connection.execute(made)
+
+    def finish(self, secret: str, name: str, data: bytes, characters: int = 0) -> str:
+        """Store the translation of a document; return the name under which it can be downloaded."""
         self.check_size(len(data))
-        self._make_room(len(data), owner)
-        shown = plain_name(name)
-        key = f"{secrets.token_urlsafe(24)}.{shown}"
-        document = self._documents[key] = StoredDocument(shown, len(data), owner, self._clock() + self._seconds)
+        id_, shown = document_id(secret), plain_name(name)
+        parts = [data[start : start + _CHUNK_BYTES] for start in range(0, len(data), _CHUNK_BYTES)]
+        rows = [{"document": id_, "number": number, "data": part} for number, part in enumerate(parts)]
         try:
-            await asyncio.to_thread(document.write, data)
-        except OSError:
-            del self._documents[key]
-            raise Overloaded(f"the server has no disk space for the document; {_DIRECTLY}") from None
-        except BaseException:
-            self._documents.pop(key, None)
-            raise
-        return key
+            with self._database.write() as connection:
+                self._make_room(connection, id_, len(data))
+                if self._end(connection, id_, "done", name=shown, size=len(data), characters=characters) and rows:
+                    connection.execute(insert(DOCUMENT_PARTS), rows)
+        except DataError as error:
+            raise Overloaded(f"the server cannot store the document: {error}; {_DIRECTLY}") from None
+        return f"{secret}.{shown}"
 
-    def get(self, key: str) -> StoredDocument | None:
-        """Return the document of a key, unless it has expired."""
-        self._delete_expired()
-        return self._documents.get(key)
+    def fail(self, secret: str, error: str) -> None:
+        """Store why a document was not translated."""
+        plain = error.replace("\0", "").encode("utf-8", "replace").decode()
+        with self._database.write() as connection:
+            self._end(connection, document_id(secret), "error", error=plain)
 
-    def close(self) -> None:
-        self._documents.clear()
+    def get(self, secret: str) -> StoredDocument | None:
+        """Return the document of a secret, unless its time is over."""
+        columns = [DOCUMENTS.c[each.name] for each in fields(StoredDocument)]
+        query = select(*columns).where(DOCUMENTS.c.id == document_id(secret), DOCUMENTS.c.until > self._clock())
+        with self._database.read() as connection:
+            row = connection.execute(query).first()
+        return None if row is None else StoredDocument(*row)
 
-    def _make_room(self, size: int, owner: bytes) -> None:
-        """Drop documents until one of this size fits."""
-        self._delete_expired()
-        documents = self._documents
-        sizes = {key: max(each.size, self._max_bytes // self._max_documents) for key, each in documents.items()}
-        added = max(size, self._max_bytes // self._max_documents)
+    async def chunks(self, document: StoredDocument) -> AsyncIterator[bytes]:
+        """Yield the content in parts: a client that does not read its download must not fill the memory."""
+        for number in range(-(-document.size // _CHUNK_BYTES)):
+            part = await asyncio.to_thread(self._read_part, document.id, number)
+            if part is None:
+                return  # removed meanwhile: the response is shorter than it said, and the client notices
+            yield part
+        await asyncio.to_thread(self._mark, document.id)
+
+    def _read_part(self, id_: str, number: int) -> bytes | None:
+        query = select(DOCUMENT_PARTS.c.data).where(DOCUMENT_PARTS.c.document == id_, DOCUMENT_PARTS.c.number == number)
+        with self._database.read() as connection:
+            found: bytes | None = connection.execute(query).scalar()
+        return found
+
+    def _mark(self, id_: str) -> None:
+        with self._database.write() as connection:
+            connection.execute(update(DOCUMENTS).where(DOCUMENTS.c.id == id_).values(is_downloaded=True))
+
+    def _end(self, connection: Connection, id_: str, status: DocumentStatus, **values: Any) -> bool:
+        until = self._clock() + self._microseconds
+        ended = update(DOCUMENTS).where(DOCUMENTS.c.id == id_).values(status=status, until=until, **values)
+        return bool(connection.execute(ended).rowcount)
+
+    def _make_room(self, connection: Connection, id_: str, size: int) -> None:
+        """Delete documents until one of this size fits."""
+        self._delete_expired(connection)
+        columns = (DOCUMENTS.c[name] for name in ("id", "client", "size", "is_downloaded"))
+        query = select(*columns).where(DOCUMENTS.c.status != "translating").order_by(DOCUMENTS.c.created)
+        documents = {row.id: row for row in connection.execute(query)}
+        client = connection.execute(select(DOCUMENTS.c.client).where(DOCUMENTS.c.id == id_)).scalar() or ""
+        least = self._max_bytes // self._max_documents
+        sizes = {key: max(row.size, least) for key, row in documents.items()}
+        added, dropped = max(size, least), list[str]()
         while documents and sum(map(sizes.__getitem__, documents)) + added > self._max_bytes:
-            ranks = rank_owners([(owner, added), *((each.owner, sizes[key]) for key, each in documents.items())])
-            dropped = min(documents, key=lambda key: (not documents[key].is_downloaded, ranks[documents[key].owner]))
-            del documents[dropped]
+            ranks = rank_owners([(client, added), *((row.client, sizes[key]) for key, row in documents.items())])
+            first = min(documents, key=lambda key: (not documents[key].is_downloaded, ranks[documents[key].client]))
+            dropped.append(first)
+            del documents[first]
+        connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.id.in_(dropped)))
 
-    def _delete_expired(self) -> None:
-        now = self._clock()
-        self._documents = {key: each for key, each in self._documents.items() if each.until > now}
+    def _delete_expired(self, connection: Connection) -> None:
+        connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.until <= self._clock()))
 
 
-def rank_owners(owned: Iterable[tuple[bytes, int]]) -> dict[bytes, int]:
+def new_secret() -> str:
+    """Return the secret of a new document."""
+    return secrets.token_hex(32).upper()
+
+
+def document_id(secret: str) -> str:
+    """Return the name of the document of a secret, from which the secret cannot be derived."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()[:32].upper()
+
+
+def rank_owners(owned: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Return the ranks of owners by the sum of their sizes, 0 for the largest; of equal ones, the first is lower."""
-    totals: Counter[bytes] = Counter()
+    totals: Counter[str] = Counter()
     for owner, size in owned:
         totals[owner] += size
     return {owner: rank for rank, (owner, _) in enumerate(totals.most_common())}
@@ -191,10 +225,10 @@ class Upload:
     fields: dict[str, str]
 
 
-def router(pipeline: TranslationPipeline, *, stores: bool = True) -> APIRouter:
-    """Return the routes of documents; without `stores`, a translated document can only be requested directly."""
+def router(pipeline: TranslationPipeline) -> APIRouter:
+    """Return the routes of documents."""
     routes = APIRouter(tags=[LIBRETRANSLATE.name])
-    downloads = DownloadStore()
+    downloads = DocumentStore(pipeline.database)
     formats = document_formats()
     media_types = dict.fromkeys((_ANY_BYTES, *(form.media_type for form in formats.values())), _BINARY)
 
@@ -209,14 +243,9 @@ def router(pipeline: TranslationPipeline, *, stores: bool = True) -> APIRouter:
         the type of the document or `application/octet-stream`, the response is the document itself.
         """
         upload = await read_upload(request, pipeline.settings.limits)
-        wanted = _to_request(pipeline, upload, access.name)
+        wanted = await _to_request(pipeline, upload, access.name)
         media_type = formats[_suffix(upload.name)].media_type
         is_direct = _accepts_document(request.headers.get("accept", ""), media_type)
-        if not is_direct and not stores:
-            raise SingleProcessOnly(
-                "this server has several replicas and gives no links to documents; request the document itself with "
-                "Accept: application/octet-stream"
-            )
         if not is_direct:  # before the work: its size is about that of the translation
             downloads.check_size(len(upload.data))
         done = await translate_document(pipeline, upload.name, upload.data, wanted, reservation)
@@ -224,7 +253,13 @@ def router(pipeline: TranslationPipeline, *, stores: bool = True) -> APIRouter:
         name = translated_name(upload.name, done.language)
         if is_direct:
             return Response(done.data, headers=_document_headers(name), media_type=media_type)
-        key = await downloads.add(name, done.data, access.client)
+
+        def store() -> str:
+            secret = new_secret()
+            downloads.begin(secret, access.name, access.client)
+            return downloads.finish(secret, name, done.data, done.characters)
+
+        key = await asyncio.to_thread(store)
         return json_response({"translatedFileUrl": str(request.base_url) + f"download_file/{quote(key)}"})
 
     @routes.get(
@@ -234,16 +269,17 @@ def router(pipeline: TranslationPipeline, *, stores: bool = True) -> APIRouter:
             "parameters": [parameter("name", "path", {"type": "string"}, "The last part of `translatedFileUrl`.")]
         },
     )
-    @route_policy("public", stores=True)  # the name of a document is a secret
+    @route_policy("public")  # the name of a document is a secret
     async def download_file(request: Request) -> Response:
         """Download a translated document."""
-        stored = downloads.get(request.path_params["name"])
-        if stored is None:
+        secret, _, name = request.path_params["name"].partition(".")
+        stored = await asyncio.to_thread(downloads.get, secret)
+        if stored is None or stored.status != "done" or stored.name != name:
             raise NotFound(
                 "there is no document of this name: documents are kept for half an hour, in a full store shorter; "
                 "translate it again"
             )
-        return stored_response(stored, formats[_suffix(stored.name)].media_type)
+        return stored_response(downloads, stored, formats[_suffix(stored.name)].media_type)
 
     return routes
 
@@ -283,11 +319,10 @@ async def read_upload(request: Request, limits: Limits, required: Sequence[str] 
     return Upload(name, data, fields)
 
 
-def _to_request(pipeline: TranslationPipeline, upload: Upload, owner: str) -> TranslationRequest:
+async def _to_request(pipeline: TranslationPipeline, upload: Upload, owner: str) -> TranslationRequest:
     source, target = upload.fields["source"], upload.fields["target"]
     model = upload.fields.get("model") or None
-    name = upload.fields.get("glossary")
-    stored = pipeline.glossaries.find_for(owner, name, source, target) if name else None
+    stored = await pipeline.find_glossary(owner, upload.fields.get("glossary"), source, target)
     options = build_options(pipeline.settings)
     return TranslationRequest((), source, target, model, options=options, glossary=stored, dialect=LIBRETRANSLATE)
 
@@ -308,10 +343,10 @@ def _accepts_document(accept: str, media_type: str) -> bool:
     return not accepted & {"", "*/*", "application/*", "application/json"} and bool(accepted & {media_type, _ANY_BYTES})
 
 
-def stored_response(stored: StoredDocument, media_type: str) -> Response:
+def stored_response(store: DocumentStore, stored: StoredDocument, media_type: str) -> Response:
     """Return a stored document that browsers save and do not show."""
     headers = _document_headers(stored.name) | {"Content-Length": str(stored.size)}
-    return StreamingResponse(stored.chunks(), headers=headers, media_type=media_type)
+    return StreamingResponse(store.chunks(stored), headers=headers, media_type=media_type)
 
 
 def _document_headers(name: str) -> dict[str, str]:

@@ -33,7 +33,7 @@ def router(is_ready: Callable[[], bool], metrics: ServerMetrics | None) -> APIRo
     if metrics is not None:
 
         @routes.get("/metrics", summary="Metrics for Prometheus", include_in_schema=False)
-        @route_policy("metrics", stores=True)
+        @route_policy("metrics", is_of_one_process=True)
         async def exposition() -> Response:
             data, media_type = metrics.exposition()
             return Response(data, headers=_NO_STORE | {"content-type": media_type})

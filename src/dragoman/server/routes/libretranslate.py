@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from dragoman.documents.formats import document_formats
 from dragoman.server.errors import RequestError
-from dragoman.server.glossaries import GlossaryStore
+from dragoman.server.glossaries import StoredGlossary
 from dragoman.server.http.request_body import (
     Access,
     Reserved,
@@ -93,21 +93,20 @@ class LibreTranslateRequest(DetectRequest):
         """The number of alternatives, 0 if negative."""
         return max(0, int(self.alternatives or 0))
 
-    def to_request(self, settings: ServerSettings, store: GlossaryStore, owner: str) -> TranslationRequest:
+    def to_request(self, settings: ServerSettings, glossary: StoredGlossary | None) -> TranslationRequest:
         """Convert to the request of the pipeline; raises `RequestError` if a limit is exceeded."""
         limit = settings.limits.alternatives
         if self.max_alternatives > limit:
             raise RequestError(f"Invalid request: alternatives parameter must be <= {limit}")
         is_html = self.format == "html"
         options = build_options(settings, alternatives=0 if is_html else self.max_alternatives)
-        stored = store.find_for(owner, self.glossary, self.source, self.target) if self.glossary else None
         return TranslationRequest(
             self.texts,
             self.source,
             self.target,
             is_html=is_html,
             options=options,
-            glossary=stored,
+            glossary=glossary,
             dialect=LIBRETRANSLATE,
         )
 
@@ -211,7 +210,8 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     @route_policy("body_key", translates=True)
     async def translate(body: TranslateBody, access: Access, reservation: Reserved) -> Response:
         """Translate a text or a list of texts."""
-        wanted = body.to_request(pipeline.settings, pipeline.glossaries, access.name)
+        glossary = await pipeline.find_glossary(access.name, body.glossary, body.source, body.target)
+        wanted = body.to_request(pipeline.settings, glossary)
         results = await pipeline.translate(wanted, reservation)
         access.count(sum(map(len, body.texts)))
         return json_response(_response(results, body, pipeline.languages))

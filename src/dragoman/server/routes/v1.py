@@ -18,7 +18,7 @@ from dragoman.evaluation.quality_flags import FLAGS
 from dragoman.markup.protected_spans import find_placeholders
 from dragoman.server.access.authorization import RequestAccess
 from dragoman.server.errors import RequestError
-from dragoman.server.glossaries import GlossaryStore
+from dragoman.server.glossaries import StoredGlossary
 from dragoman.server.http.headers import CachedJson
 from dragoman.server.http.request_body import Access, Reserved, json_body, json_response, large_json_response
 from dragoman.server.http.route_policy import route_policy
@@ -94,13 +94,11 @@ class TranslateRequest(BaseModel):
     )
     stream: StrictBool = Field(False, description="Respond with server-sent events.")
 
-    def to_request(self, settings: ServerSettings, store: GlossaryStore, owner: str) -> TranslationRequest:
+    def to_request(self, settings: ServerSettings, stored: StoredGlossary | None) -> TranslationRequest:
         """Convert to the request of the pipeline; raises `RequestError` if a limit is exceeded."""
         limit = settings.limits.alternatives
         if self.alternatives > limit:
             raise RequestError(f"alternatives must be {limit} at most, got {self.alternatives}; request fewer")
-        name = self.glossary if isinstance(self.glossary, str) else ""
-        stored = store.find_for(owner, name, self.source, self.target) if name else None
         terms = None if isinstance(self.glossary, str) else self.glossary
         check_glossary(terms)
         is_html = self.format == "html"
@@ -314,7 +312,9 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     @route_policy("key", translates=True)
     async def translate(request: Request, body: TranslateBody, access: Access, reservation: Reserved) -> Response:
         """Translate a text or a list of texts; the response can be a stream of server-sent events."""
-        wanted = body.to_request(pipeline.settings, pipeline.glossaries, access.name)
+        name = body.glossary if isinstance(body.glossary, str) else None
+        glossary = await pipeline.find_glossary(access.name, name, body.source, body.target)
+        wanted = body.to_request(pipeline.settings, glossary)
         wanted = await _with_memory(pipeline, wanted, body, access.name)
         texts = await pipeline.check_and_resolve(wanted)
         if body.stream or EVENT_STREAM in request.headers.get("accept", ""):
@@ -369,7 +369,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         return await cached.response(request)
 
     @routes.post("/models/reload", **responses(ReloadResult, *BODY_ERRORS))
-    @route_policy("admin", stores=True)
+    @route_policy("admin", is_of_one_process=True)
     async def reload() -> Response:
         """Reload bundles that changed on disk; requires a key with the right `admin`."""
         return json_response(await service.reload())

@@ -1,14 +1,14 @@
 """Routes of the DeepL API v2 for documents: upload, translation in the background, status, download."""
 
 import asyncio
+import contextlib
+import functools
 import hmac
 import logging
-import secrets
-import time
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -24,10 +24,11 @@ from dragoman.server.pipeline.request_checks import build_options
 from dragoman.server.request_types import TranslationRequest
 from dragoman.server.routes.deepl.text import DEEPL, AuthKey, DeeplGlossaryChoice, read_values
 from dragoman.server.routes.document_files import (
-    DownloadStore,
+    DocumentStore,
     StoredDocument,
     Upload,
-    rank_owners,
+    document_id,
+    new_secret,
     read_upload,
     stored_response,
     translated_name,
@@ -37,7 +38,6 @@ from dragoman.server.scheduling.admission import Reservation
 
 _log = logging.getLogger(__name__)
 
-JobStatus = Literal["translating", "done", "error"]
 _UNKNOWN = (
     "there is no document of this id and key: documents are kept for half an hour, in a full store shorter; translate "
     "it again"
@@ -52,101 +52,84 @@ _BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "
 
 
 @dataclass
-class DocumentJob:
-    """A document whose translation is running or finished."""
+class _Job:
+    """A document that this process is translating."""
 
-    id: str
-    key: str
-    """Secret that allows the download."""
-    created: float
-    owner: bytes = b""
-    size: int = 0
+    client: bytes
+    size: int
     """Bytes of the uploaded document, which is in memory until it is translated."""
-    status: JobStatus = "translating"
-    characters: int = 0
-    error: str = ""
-    download: str = ""
-    """Key of the translation in the `DownloadStore`."""
-    task: asyncio.Task[None] | None = field(default=None, repr=False)
+    task: asyncio.Task[None]
 
 
 class DocumentJobs:
-    """Jobs by id, the oldest first; finished ones are forgotten after `seconds`.
+    """Documents that this process is translating; their results are in a `DocumentStore`.
 
-    At most `max_jobs` documents of at most `max_bytes` together are in progress. An owner may have as many as places
-    are left, and as many bytes: half if it is alone, and always less than all. Of finished jobs, `max_finished` are
-    kept; then the oldest of the owner with the most is forgotten.
+    At most `max_jobs` documents of at most `max_bytes` together are in progress. A client may have as many as places
+    are left, and as many bytes: half if it is alone, and always less than all.
     """
 
-    def __init__(
-        self,
-        downloads: DownloadStore,
-        *,
-        seconds: float = 1800.0,
-        max_jobs: int = 100,
-        max_bytes: int = 80 * _MIB,
-        max_finished: int = 1000,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._downloads, self._seconds, self._clock = downloads, seconds, clock
-        self._max_jobs, self._max_bytes, self._max_finished = max_jobs, max_bytes, max_finished
-        self._jobs: dict[str, DocumentJob] = {}
+    def __init__(self, store: DocumentStore, *, max_jobs: int = 100, max_bytes: int = 80 * _MIB) -> None:
+        self._store, self._max_jobs, self._max_bytes = store, max_jobs, max_bytes
+        self._running: dict[str, _Job] = {}
 
-    def start(
+    async def start(
         self,
         work: Coroutine[Any, Any, TranslatedDocument],
         name: Callable[[str], str],
-        owner: bytes = b"",
+        client: bytes = b"",
         size: int = 0,
-    ) -> DocumentJob:
-        """Start to translate, after `make_room`; `name` returns the name of the translation, given its language."""
-        job = DocumentJob(secrets.token_hex(16).upper(), secrets.token_hex(32).upper(), self._clock(), owner, size)
-        job.task = asyncio.create_task(self._run(job, work, name, owner))
-        self._jobs[job.id] = job
-        return job
+        *,
+        owner: str = "",
+        seconds: float = 0.0,
+    ) -> str:
+        """Start to translate, after `make_room`, and return the secret of the document when it is in the store.
 
-    def get(self, id_: str, key: str) -> DocumentJob:
-        """Return a job; raises `NotFound` without its key."""
-        job = self._jobs.get(id_)
-        if job is None or not hmac.compare_digest(job.key.encode(), key.encode("utf-8", "surrogatepass")):
+        `name` returns the name of the translation, given its language.
+        """
+        secret = new_secret()
+        begun = asyncio.ensure_future(asyncio.to_thread(self._store.begin, secret, owner, client, seconds))
+        task = asyncio.create_task(self._run(begun, secret, work, name))
+        self._running[secret] = _Job(client, size, task)
+        task.add_done_callback(lambda _: self._running.pop(secret))
+        await asyncio.shield(begun)
+        return secret
+
+    async def get(self, id_: str, secret: str, *, wait: float = 0.0) -> StoredDocument:
+        """Return a document, after a wait for its translation; raises `NotFound` without its secret."""
+        if secret in self._running:
+            await asyncio.wait({self._running[secret].task}, timeout=wait)
+        found = await asyncio.to_thread(self._store.get, secret)
+        if found is None or not hmac.compare_digest(found.id.encode(), id_.encode("utf-8", "surrogatepass")):
             raise NotFound(_UNKNOWN)
-        return job
-
-    def result(self, job: DocumentJob) -> StoredDocument:
-        """Return the translation of a finished job; raises `Overloaded` while it is running."""
-        if job.status == "translating":
-            raise Overloaded("the document is still being translated", retry_after=1)
-        found = self._downloads.get(job.download) if job.download else None
-        if found is None:
-            raise NotFound(job.error or _UNKNOWN)
         return found
 
     async def _run(
         self,
-        job: DocumentJob,
+        begun: asyncio.Future[None],
+        secret: str,
         work: Coroutine[Any, Any, TranslatedDocument],
         name: Callable[[str], str],
-        owner: bytes,
     ) -> None:
         try:
-            done = await work
-            job.download = await self._downloads.add(name(done.language), done.data, owner)
+            try:
+                done = await work
+            finally:
+                await begun  # otherwise the end could be stored before the beginning
+            await asyncio.to_thread(self._store.finish, secret, name(done.language), done.data, done.characters)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 -- the client reads it in the status
-            job.status, job.error = "error", problem_for(error)["detail"]
             if not isinstance(error, DragomanError | asyncio.CancelledError):
                 _log.error("a document could not be translated: %s", type(error).__name__)
-        else:
-            job.status, job.characters = "done", done.characters
+            with contextlib.suppress(DragomanError):
+                await asyncio.to_thread(self._store.fail, secret, problem_for(error)["detail"])
 
-    def make_room(self, owner: bytes = b"", size: int = 0) -> None:
-        """Forget old finished jobs, and check that another document may be in progress.
+    def make_room(self, client: bytes = b"", size: int = 0) -> None:
+        """Check that another document may be in progress.
 
-        Raises `RateLimited` if the owner has its share of the documents in progress, `Overloaded` if the server has no
+        Raises `RateLimited` if the client has its share of the documents in progress, `Overloaded` if the server has no
         room for another. To be called before anything is reserved for a job.
         """
-        self._forget_finished()
-        running = [each for each in self._jobs.values() if each.status == "translating"]
-        own = [each for each in running if each.owner == owner]
+        running = list(self._running.values())
+        own = [each for each in running if each.client == client]
         for limit, used, owned, added in (
             (self._max_jobs, len(running), len(own), 1),
             (self._max_bytes, _bytes(running), _bytes(own), size),
@@ -162,19 +145,8 @@ class DocumentJobs:
                     retry_after=_RETRY_SECONDS,
                 )
 
-    def _forget_finished(self) -> None:
-        now = self._clock()
-        finished = {id_: each for id_, each in self._jobs.items() if each.status != "translating"}
-        for id_, job in list(finished.items()):
-            if job.created + self._seconds <= now:
-                del self._jobs[id_], finished[id_]
-        while len(finished) > self._max_finished:
-            ranks = rank_owners((each.owner, 1) for each in finished.values())
-            forgotten = min(finished, key=lambda id_: ranks[finished[id_].owner])
-            del self._jobs[forgotten], finished[forgotten]
 
-
-def _bytes(jobs: Iterable[DocumentJob]) -> int:
+def _bytes(jobs: Iterable[_Job]) -> int:
     return sum(each.size for each in jobs)
 
 
@@ -217,52 +189,58 @@ async def _key_body(request: Request) -> DeeplDocumentKey:
 KeyBody = Annotated[DeeplDocumentKey, Depends(_key_body)]
 
 
-def router(pipeline: TranslationPipeline, downloads: DownloadStore | None = None) -> APIRouter:
+def router(pipeline: TranslationPipeline) -> APIRouter:
     """Return the routes of documents."""
     routes = APIRouter(prefix="/v2", tags=[DEEPL.name])
-    store = downloads or DownloadStore()
+    store = DocumentStore(pipeline.database)
     jobs = DocumentJobs(store, max_bytes=_LARGEST_DOCUMENTS * pipeline.settings.limits.file_bytes)
 
     @routes.post("/document", **responses(DeeplDocumentHandle, *BODY_ERRORS, 404), openapi_extra=_form())
-    @route_policy("body_key", translates=True, is_upload=True, stores=True)
+    @route_policy("body_key", translates=True, is_upload=True)
     async def upload(request: Request, access: Access, _: Reserved) -> Response:
         """Upload a document, whose translation then starts."""
         given = await read_upload(request, pipeline.settings.limits, ("target_lang",))
         fields = parse_model(DeeplDocumentFields, given.fields)
         wanted = await _to_request(pipeline, fields, given, access.name)
+        wanted = replace(wanted, memory=await fields.find_memory(pipeline, access.name))
         store.check_size(len(given.data))  # before the work: its size is about that of the translation
         pipeline.resolve(replace(wanted, texts=[""]))  # raises for unknown languages
         jobs.make_room(access.client, len(given.data))
         # The reservation of this request ends with it.
         seconds = pipeline.settings.limits.seconds * _DOCUMENT_TIME
         reservation = pipeline.service.admit(seconds, access.charge)
+        reservation.owner = access.name
         work = _translate(pipeline, given, wanted, access, reservation)
-        job = jobs.start(work, lambda language: translated_name(given.name, language), access.client, len(given.data))
-        return json_response({"document_id": job.id, "document_key": job.key})
+        name = functools.partial(translated_name, given.name)
+        client, size = access.client, len(given.data)
+        secret = await jobs.start(work, name, client, size, owner=access.name, seconds=seconds)
+        return json_response({"document_id": document_id(secret), "document_key": secret})
 
     @routes.post(
         "/document/{document_id}",
         **responses(DeeplDocumentStatus, *BODY_ERRORS, 404),
         **request_body(DeeplDocumentKey, (JSON, *FORMS), [_ID]),
     )
-    @route_policy("body_key", stores=True)
+    @route_policy("body_key", writes=True)
     async def status(request: Request, body: KeyBody) -> Response:
         """Return the state of a translation."""
-        job = jobs.get(request.path_params["document_id"], body.document_key)
-        if job.task is not None:
-            await asyncio.wait({job.task}, timeout=_STATUS_WAIT)
-        return json_response(_status(job))
+        id_ = request.path_params["document_id"]
+        return json_response(_status(await jobs.get(id_, body.document_key, wait=_STATUS_WAIT)))
 
     @routes.post(
         "/document/{document_id}/result",
         **responses(None, *BODY_ERRORS, 404, more=_BINARY),
         **request_body(DeeplDocumentKey, (JSON, *FORMS), [_ID]),
     )
-    @route_policy("body_key", stores=True)
+    @route_policy("body_key", writes=True)
     async def result(request: Request, body: KeyBody) -> Response:
         """Download a translated document."""
-        stored = jobs.result(jobs.get(request.path_params["document_id"], body.document_key))
-        return stored_response(stored, "application/octet-stream")
+        found = await jobs.get(request.path_params["document_id"], body.document_key)
+        if found.status == "translating":
+            raise Overloaded("the document is still being translated", retry_after=1)
+        if found.status == "error":
+            raise NotFound(found.error)
+        return stored_response(store, found, "application/octet-stream")
 
     return routes
 
@@ -304,7 +282,7 @@ async def _to_request(
     )
 
 
-def _status(job: DocumentJob) -> dict[str, Any]:
+def _status(job: StoredDocument) -> dict[str, Any]:
     value: dict[str, Any] = {"document_id": job.id, "status": job.status}
     if job.status == "done":
         value["billed_characters"] = job.characters

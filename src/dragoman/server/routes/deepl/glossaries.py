@@ -224,7 +224,8 @@ def _add_shared(
     @route_policy("key")
     async def listed(access: Access) -> Response:
         """List the stored glossaries; version 2 those of one language pair."""
-        return json_response({"glossaries": list(map(to_json, filter(is_described, store.of_owner(access.name))))})
+        found = await asyncio.to_thread(store.of_owner, access.name)
+        return json_response({"glossaries": list(map(to_json, filter(is_described, found)))})
 
     @routes.get(
         "/glossaries/{glossary_id}",
@@ -234,12 +235,12 @@ def _add_shared(
     @route_policy("key")
     async def one(request: Request, access: Access) -> Response:
         """Describe a glossary."""
-        found = store.get(access.name, _id(request))
+        found = await asyncio.to_thread(store.get, access.name, _id(request))
         check(found)
         return json_response(to_json(found))
 
     @routes.delete("/glossaries/{glossary_id}", **_no_content(), openapi_extra={"parameters": [_ID]})
-    @route_policy("key", stores=True)
+    @route_policy("key", writes=True)
     async def delete(request: Request, access: Access) -> Response:
         """Delete a glossary."""
         await asyncio.to_thread(store.delete, access.name, _id(request))
@@ -271,7 +272,7 @@ def _add_version_2(routes: APIRouter, pipeline: TranslationPipeline) -> None:
         **responses(SingleGlossary, *BODY_ERRORS, status=201),
         **request_body(SingleGlossaryBody, (JSON, *FORMS)),
     )
-    @route_policy("key", stores=True)
+    @route_policy("key", writes=True)
     async def create(body: SingleBody, access: Access) -> Response:
         """Store a glossary of one language pair."""
         return json_response(single_json(await _create(pipeline, access.name, body.name, [body])), 201)
@@ -284,7 +285,7 @@ def _add_version_2(routes: APIRouter, pipeline: TranslationPipeline) -> None:
     @route_policy("key")
     async def entries(request: Request, access: Access) -> Response:
         """Return the terms of a glossary as TSV."""
-        found = pipeline.glossaries.get(access.name, _id(request))
+        found = await asyncio.to_thread(pipeline.glossaries.get, access.name, _id(request))
         _check_single(found)
         return Response(format_tsv(found.dictionaries[0].terms), media_type=_TSV)
 
@@ -295,7 +296,7 @@ def _add_version_3(routes: APIRouter, pipeline: TranslationPipeline) -> None:
         **responses(MultilingualGlossary, *BODY_ERRORS, 415, status=201),
         **request_body(MultilingualGlossaryBody),
     )
-    @route_policy("key", stores=True)
+    @route_policy("key", writes=True)
     async def create(body: MultilingualBody, access: Access) -> Response:
         """Store a glossary of several language pairs."""
         return json_response(multilingual_json(await _create(pipeline, access.name, body.name, body.dictionaries)), 201)
@@ -305,7 +306,7 @@ def _add_version_3(routes: APIRouter, pipeline: TranslationPipeline) -> None:
         **responses(MultilingualGlossary, *BODY_ERRORS, 404, 415),
         **request_body(MultilingualGlossaryPatch, parameters=[_ID]),
     )
-    @route_policy("key", stores=True)
+    @route_policy("key", writes=True)
     async def change(request: Request, body: PatchBody, access: Access) -> Response:
         """Rename a glossary, or add terms."""
 
@@ -329,7 +330,7 @@ def _add_dictionaries(routes: APIRouter, store: GlossaryStore) -> None:
     @route_policy("key")
     async def entries(request: Request, access: Access) -> Response:
         """Return the terms of a language pair."""
-        found = _dictionary(store.get(access.name, _id(request)), request)
+        found = _dictionary(await asyncio.to_thread(store.get, access.name, _id(request)), request)
         return json_response({"dictionaries": [entries_json(found)]})
 
     @routes.put(
@@ -337,7 +338,7 @@ def _add_dictionaries(routes: APIRouter, store: GlossaryStore) -> None:
         **responses(DictionaryInfo, *BODY_ERRORS, 404, 415),
         **request_body(DictionaryBody, parameters=[_ID]),
     )
-    @route_policy("key", stores=True)
+    @route_policy("key", writes=True)
     async def replace_dictionary(request: Request, body: DictionaryContent, access: Access) -> Response:
         """Replace the terms of a language pair, or add the pair."""
 
@@ -351,7 +352,7 @@ def _add_dictionaries(routes: APIRouter, store: GlossaryStore) -> None:
     @routes.delete(
         "/glossaries/{glossary_id}/dictionaries", **_no_content(), openapi_extra={"parameters": [_ID, *_PAIR]}
     )
-    @route_policy("key", stores=True)
+    @route_policy("key", writes=True)
     async def delete_dictionary(request: Request, access: Access) -> Response:
         """Delete the terms of a language pair."""
 

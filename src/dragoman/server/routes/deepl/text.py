@@ -99,11 +99,12 @@ class DeeplGlossaryChoice(BaseModel):
         if not self.source_lang:
             raise RequestError("source_lang must be given with a glossary")
         source, target = self.source_lang, self.target_lang
-        found = [pipeline.glossaries.find_for(owner, each, source, target, given="id") for each in ids]
-        if len(found) == 1:
-            return found[0]
-        size = sum(each.characters for each in found)
-        return await pipeline.service.offload(size, lambda: pipeline.glossaries.join(found, source, target))
+
+        def find() -> StoredGlossary:
+            found = [pipeline.glossaries.find_for(owner, each, source, target, given="id") for each in ids]
+            return found[0] if len(found) == 1 else pipeline.glossaries.join(found, source, target)
+
+        return await asyncio.to_thread(find)
 
 
 class DeeplRequest(DeeplGlossaryChoice):
@@ -167,7 +168,7 @@ class DeeplLanguage(BaseModel):
 
 
 class DeeplUsage(BaseModel):
-    """Number of characters translated since the start of the server, by the API key of the request."""
+    """Number of characters translated in this month (UTC) with the API key of the request."""
 
     character_count: int
     character_limit: int
@@ -273,10 +274,11 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         return json_response([_language(*each) | {"supports_formality": False} for each in found])
 
     @routes.get("/usage", **responses(DeeplUsage, *BASE_ERRORS, 408, 429))
-    @route_policy("body_key", has_get_body=True, stores=True)
+    @route_policy("body_key", has_get_body=True)
     async def usage(access: Access) -> Response:
-        """Return the number of translated characters of the API key."""
-        return json_response({"character_count": access.characters, "character_limit": _NO_LIMIT})
+        """Return the number of characters that the API key translated in this month."""
+        count = await asyncio.to_thread(access.characters)
+        return json_response({"character_count": count, "character_limit": _NO_LIMIT})
 
     return routes
 

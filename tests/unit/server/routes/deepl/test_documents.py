@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,18 @@ import httpx
 import pytest
 
 from dragoman.server.access.api_keys import create_key
-from dragoman.server.errors import NotFound, Overloaded, RateLimited, RequestError
+from dragoman.server.database import ServerDatabase
+from dragoman.server.errors import Overloaded, RateLimited, RequestError
 from dragoman.server.pipeline.documents import TranslatedDocument
 from dragoman.server.routes.deepl.documents import DocumentJobs
-from dragoman.server.routes.document_files import DownloadStore
+from dragoman.server.routes.document_files import DocumentStore, StoredDocument, document_id
 from dragoman.server.settings import Limits, ServerSettings
+from dragoman.storage.database import Database
+from dragoman.storage.memories import MemoryStore, Unit
 from tests.server.asgi_calls import Caller
 
 LETTER = {"file": ("letter.txt", b"Two dogs\n\nA man")}
+HOST = "http://127.0.0.1"
 DE = {"target_lang": "DE", "source_lang": "EN"}
 
 
@@ -134,60 +139,110 @@ async def _done() -> TranslatedDocument:
     return TranslatedDocument(b"a", "de", 1)
 
 
-def test_finished_jobs_are_forgotten() -> None:
-    async def run() -> None:
-        now = 0.0
-        jobs = DocumentJobs(DownloadStore(), seconds=10, max_jobs=4, max_finished=1, clock=lambda: now)
-        first, second = (jobs.start(_done(), str) for _ in range(2))
-        with pytest.raises(RateLimited, match="translates 2 documents of this client, 0 bytes, as many as it may"):
-            jobs.make_room()
-        with pytest.raises(Overloaded):
-            jobs.result(first)
-        assert first.task is not None
-        assert second.task is not None
-        await asyncio.wait({first.task, second.task})
-        assert jobs.result(first).size == 1
-        jobs.make_room()  # the oldest one is forgotten
-        third = jobs.start(_done(), str)
-        with pytest.raises(NotFound):
-            jobs.get(first.id, first.key)
-        assert jobs.get(second.id, second.key) is second
-        assert third.task is not None
-        await third.task
-        now = 11.0
-        jobs.make_room()
-        with pytest.raises(NotFound):
-            jobs.get(second.id, second.key)
+def new_jobs(**how: Any) -> DocumentJobs:
+    return DocumentJobs(DocumentStore(ServerDatabase(None)), **how)
 
-    asyncio.run(run())
+
+def test_a_document_goes_on_at_another_server(database_url: str) -> None:
+    """Uploaded at one, its state and result requested at the other, as DeepL's client does behind a proxy."""
+    first, second = (Caller(settings=ServerSettings(database=database_url)) for _ in range(2))
+    first.service.delay = 0.2
+
+    async def run() -> tuple[Any, Any, httpx.Response, int]:
+        one, two = (
+            httpx.AsyncClient(transport=httpx.ASGITransport(each.app), base_url=HOST) for each in (first, second)
+        )
+        async with one, two:
+            handle = (await one.post("/v2/document", files=LETTER, data=DE)).json()
+            path, key = f"/v2/document/{handle['document_id']}", {"json": {"document_key": handle["document_key"]}}
+            begun = (await two.post(path, **key)).json()
+            early = await two.post(f"{path}/result", **key)
+            while (status := (await two.post(path, **key)).json())["status"] == "translating":
+                await asyncio.sleep(0.05)
+            return begun, status, await two.post(f"{path}/result", **key), early.status_code
+
+    begun, status, result, early = asyncio.run(run())
+    assert (begun["status"], early) == ("translating", 503)
+    assert (status["status"], status["billed_characters"]) == ("done", 13)
+    assert result.content == b"Two-de dogs-de\n\nA-de man-de"
+    assert first.get("/v2/usage").json() == second.get("/v2/usage").json()
+    for each in (first, second):
+        each.app.close()
+
+
+def test_a_document_reads_the_corrections_of_its_key_and_the_memory_that_it_names(tmp_path: Path) -> None:
+    """Not those of the operator, whose name is empty."""
+    url, key = f"sqlite:///{tmp_path / 'data.db'}", create_key(tmp_path / "keys", "anna")
+    with contextlib.closing(Database.open(url)) as database:
+        memories = MemoryStore(database)
+        for owner, name, text in (
+            *(("anna", "corrections", "Zwei Hunde"), ("anna", "named", "Zwei Rüden")),
+            ("", "corrections", "Zwei Doggen"),
+        ):
+            memories.add(memories.create(owner, name), "en", "de", [Unit("Two dogs", text)])
+        named = memories.get("anna", "named").id
+    call = Caller(settings=ServerSettings(database=url, keys=str(tmp_path / "keys")))
+    header = {"authorization": f"DeepL-Auth-Key {key}"}
+    for more, expected in (({}, "Zwei Hunde"), ({"translation_memory_id": named}, "Zwei Rüden")):
+        upload = ("/v2/document", {"files": {"file": ("a.txt", b"Two dogs")}, "data": DE | more})
+        requests = ((path, how | {"headers": header}) for path, how in (upload, STATUS, RESULT))
+        assert converse(call, *requests)[-1].text == expected
+
+
+def test_a_translation_that_fails_before_it_is_stored_has_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = DocumentStore.begin
+
+    def slowly(*given: Any) -> None:
+        time.sleep(0.2)
+        begin(*given)
+
+    async def fails() -> TranslatedDocument:
+        raise RequestError("a fault")
+
+    async def run() -> StoredDocument:
+        jobs = new_jobs()
+        secret = await jobs.start(fails(), str)
+        return await jobs.get(document_id(secret), secret, wait=10)
+
+    monkeypatch.setattr(DocumentStore, "begin", slowly)
+    found = asyncio.run(run())
+    assert (found.status, found.error) == ("error", "a fault")
+
+
+def test_a_document_whose_server_was_killed_is_unknown_after_its_time() -> None:
+    now = 0
+    store = DocumentStore(ServerDatabase(None), clock=lambda: now)
+    store.begin("SECRET", seconds=300)
+    assert store.get("SECRET") == StoredDocument(document_id("SECRET"), "translating")
+    now = 361_000_000
+    assert store.get("SECRET") is None
 
 
 def test_the_bytes_of_documents_in_progress_are_limited_per_client_and_in_all() -> None:
     async def run() -> None:
-        jobs = DocumentJobs(DownloadStore(), max_bytes=100)
+        jobs = new_jobs(max_bytes=100)
         gate = asyncio.Event()
 
         async def work() -> TranslatedDocument:
             await gate.wait()
             return await _done()
 
-        def upload(owner: bytes, size: int) -> asyncio.Task[None]:
+        async def upload(owner: bytes, size: int) -> str:
             jobs.make_room(owner, size)
-            task = jobs.start(work(), str, owner, size).task
-            assert task is not None
-            return task
+            return await jobs.start(work(), str, owner, size)
 
-        tasks = [upload(b"anna", 30), upload(b"anna", 20)]
+        secrets = [await upload(b"anna", 30), await upload(b"anna", 20)]
         with pytest.raises(RateLimited, match="2 documents of this client, 50 bytes, as many as it may have"):
             jobs.make_room(b"anna", 1)
-        tasks += [upload(b"ben", 49)]
+        secrets += [await upload(b"ben", 49)]
         with pytest.raises(Overloaded, match="as many documents as it has room for; try again in 5 s"):
             jobs.make_room(b"carl", 2)
-        tasks += [upload(b"carl", 1)]
+        secrets += [await upload(b"carl", 1)]
 
         gate.set()
-        await asyncio.wait(tasks)
-        jobs.make_room(b"anna", 50)  # finished documents are in the store of downloads, not in memory
+        for secret in secrets:
+            assert (await jobs.get(document_id(secret), secret, wait=10)).status == "done"
+        jobs.make_room(b"anna", 50)  # finished documents are in the database, not in memory
 
     asyncio.run(run())
 
@@ -206,33 +261,16 @@ def test_waiting_documents_do_not_fill_the_memory() -> None:
     assert call.service.reservations[-1].is_released
 
 
-def test_no_client_removes_the_documents_of_another() -> None:
-    async def run() -> None:
-        jobs = DocumentJobs(DownloadStore(), max_jobs=4, max_finished=3)
-        victim = jobs.start(_done(), str, b"victim")
-        assert victim.task is not None
-        await victim.task
-        for _ in range(10):
-            jobs.make_room(b"attacker")
-            job = jobs.start(_done(), str, b"attacker")
-            assert job.task is not None
-            await job.task
-        assert jobs.get(victim.id, victim.key) is victim
-        jobs.make_room(b"victim")
-
-    asyncio.run(run())
-
-
 def test_two_clients_with_documents_in_progress_leave_room_for_others() -> None:
     async def run() -> None:
-        jobs = DocumentJobs(DownloadStore(), max_jobs=16)
+        jobs = new_jobs(max_jobs=16)
         counts = {}
         for owner in (b"anna", b"ben", b"carl", b"dora"):
             counts[owner] = 0
             with contextlib.suppress(RateLimited):
                 while True:
                     jobs.make_room(owner)
-                    jobs.start(asyncio.sleep(60), str, owner)  # type: ignore[arg-type]
+                    await jobs.start(asyncio.sleep(60), str, owner)  # type: ignore[arg-type]
                     counts[owner] += 1
         assert list(counts.values()) == [8, 4, 2, 1]
 
