@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 from collections.abc import Iterator
@@ -9,11 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from dragoman.server.access.api_keys import create_key
+from dragoman.server.database import ServerDatabase, Usage
+from dragoman.server.glossaries import GlossaryStore, term_dictionary
+from dragoman.server.routes.document_files import DocumentStore, document_id, new_secret
 from dragoman.server.settings import ServerSettings
 from dragoman.storage.database import Database
 from dragoman.storage.memories import MemoryStore, Unit
+from dragoman.storage.tables import REVIEWS
 from tests.server.asgi_calls import Caller
 from tests.unit.server.test_app import BODIES, routes
 
@@ -148,6 +154,10 @@ def test_files_are_imported_and_units_reviewed(url: str, store: MemoryStore, tmp
     assert [each.name for each in store.visible("anna")] == ["corrections"]
 
 
+async def counted(usage: Usage, owner: str, characters: int) -> None:
+    usage.count(owner, characters)
+
+
 def bearer(key: str) -> dict[str, str]:
     return {"authorization": f"Bearer {key}"}
 
@@ -158,10 +168,21 @@ def test_no_route_reaches_the_memories_of_another_key(url: str, store: MemorySto
     id_ = fill(store, "anna", "main")
     fill(store, "ben", "own", **{"A house": "Ein Haus"})
     store.add_job("11111111-2222-3333-4444-555555555555", "anna", id_, "export", "completed")
+    database = ServerDatabase(url)
+    terms = term_dictionary("en", "de", {"dogs": SECRET})
+    glossary = GlossaryStore(database).create("anna", f"{SECRET} terms", [terms]).id
+    documents, document = DocumentStore(database), new_secret()
+    documents.begin(document, "anna")
+    documents.finish(document, f"{SECRET}.txt", SECRET.encode())
+    usage = Usage(database)
+    asyncio.run(counted(usage, "anna", 987_654))
+    usage.write()
+    database.close()
     secret = create_key(tmp_path / "keys", "ben", ["approve", "admin", "metrics"])
     call = Caller(settings=ServerSettings(database=url, keys=str(tmp_path / "keys")))
     (unit,) = store.units(store.get("anna", "main"))
     places = {"memory": id_, "name": id_, "unit": unit.id, "source": "en", "target": "de", "text": "Two dogs"}
+    places |= {"glossary_id": glossary, "document_id": document_id(document)}
     places["job"] = "11111111-2222-3333-4444-555555555555"
     seen = 0
     for method, template in routes():
@@ -169,13 +190,33 @@ def test_no_route_reaches_the_memories_of_another_key(url: str, store: MemorySto
             continue  # the id of a job is a secret, as that of a document
         path = re.sub(r"\{(\w+)(?::[a-z]+)?\}", lambda found: places.get(found[1], "x"), template)
         how = dict(BODIES.get(template, {"json": {"state": "rejected"}}))
-        for more in ({}, {"memory": "main"}, {"memory": id_, "memory_threshold": 1}, {"translation_memory_id": id_}):
+        for more in (
+            *({}, {"memory": "main"}, {"memory": id_, "memory_threshold": 1}, {"translation_memory_id": id_}),
+            *({"glossary": glossary}, {"glossary_id": glossary}, {"document_key": document_id(document)}),
+        ):
             if isinstance(how.get("json"), dict):
                 how["json"] = how["json"] | more
             if template == "/v2/translate":
                 how["json"] = how["json"] | {"source_lang": "EN"}
             reply = call(method, path, headers=bearer(secret), **({} if method in ("GET", "DELETE") else how))
             assert SECRET not in reply.text, (method, path, more)
+            assert "987654" not in reply.text, (method, path)
             seen += reply.status_code == 200
     assert seen > 40
+    assert GlossaryStore(ServerDatabase(url)).get("anna", glossary).dictionaries == (terms,)
     assert [(each.name, each.units) for each in store.visible("anna")] == [("corrections", 1), ("main", 1)]
+
+
+def test_who_reviewed_a_correction_and_when_is_stored(url: str, store: MemoryStore, tmp_path: Path) -> None:
+    keys = {name: create_key(tmp_path / "keys", name, rights) for name, rights in (("anna", []), ("boss", ["approve"]))}
+    call = Caller(settings=ServerSettings(database=url, keys=str(tmp_path / "keys")))
+    body = {"source_text": "A cat", "text": "Eine Katze", **EN_DE}
+    unit = call.post("/v1/corrections", json=body, headers=bearer(keys["anna"])).json()["id"]
+    store.share(store.get("anna", "corrections"), shared=True)
+    where = "/v1/memories/corrections/units"
+    for state in ("approved", "rejected", "rejected"):
+        assert call("PATCH", f"{where}/{unit}", json={"state": state}, headers=bearer(keys["boss"])).status_code == 200
+        (found,) = call.get(where, params={"state": state}, headers=bearer(keys["anna"])).json()["units"]
+        assert (found["author"], found["reviewer"], found["reviewed"][:2]) == ("anna", "boss", "20")
+    with store.database.read() as connection:
+        assert [row.state for row in connection.execute(select(REVIEWS))] == ["approved", "rejected"]

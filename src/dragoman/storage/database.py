@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import sqlite3
@@ -15,7 +16,7 @@ from dragoman.environment import import_package, require
 from dragoman.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine, Table
+    from sqlalchemy import ColumnElement, Connection, Engine, Table
 
 VARIABLE = "DRAGOMAN_DATABASE"
 IN_MEMORY = "memory"
@@ -240,3 +241,60 @@ def _copy(source: Database, target: Database, *, force: bool = False) -> int:
                 sequence = func.pg_get_serial_sequence(table.name, key.name)
                 writing.execute(select(func.setval(sequence, last, False)))
     return rows
+
+
+def export_key(database: Database, key: str, file: Path) -> int:
+    """Write all that an API key stored as JSON lines, one per row, with the name of its table; return their number."""
+    from sqlalchemy import select  # noqa: PLC0415 -- an extra
+
+    from dragoman.files import atomic_write  # noqa: PLC0415
+
+    rows = 0
+    with atomic_write(file) as draft, database.read() as connection:
+        draft.touch(mode=_PRIVATE)
+        with draft.open("w", encoding="utf-8") as stream:
+            for table, condition in owned_tables(key).items():
+                result = connection.execution_options(yield_per=_COPIED_ROWS).execute(select(table).where(condition))
+                for row in result.mappings():
+                    stream.write(json.dumps({"table": table.name, **row}, ensure_ascii=False) + "\n")
+                    rows += 1
+    return rows
+
+
+def erase_key(database: Database, key: str) -> int:
+    """Delete all that an API key stored; return the number of rows. Its reviews of other memories lose their name."""
+    from sqlalchemy import delete, func, select, update  # noqa: PLC0415 -- an extra
+
+    from dragoman.storage.tables import REVIEWS  # noqa: PLC0415 -- an extra
+
+    with database.write() as connection:
+        owned = owned_tables(key)
+        counts = [select(func.count()).select_from(table).where(condition) for table, condition in owned.items()]
+        rows = sum(connection.execute(count).scalar_one() for count in counts)
+        for table, condition in owned.items():
+            if "owner" in table.c:
+                connection.execute(delete(table).where(condition))
+        connection.execute(update(REVIEWS).where(REVIEWS.c.reviewer == key).values(reviewer="erased"))
+    if not database.is_postgresql:
+        with database.engine.connect() as connection:  # the log of changes has what they replaced
+            connection.connection.driver_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # type: ignore[union-attr]
+    return rows
+
+
+def owned_tables(key: str) -> dict[Table, ColumnElement[bool]]:
+    """Return the tables that have rows of an API key, each with the condition that selects them."""
+    from sqlalchemy import or_, select  # noqa: PLC0415 -- an extra
+
+    from dragoman.storage import tables  # noqa: PLC0415 -- an extra
+
+    memories = select(tables.MEMORIES.c.id).where(tables.MEMORIES.c.owner == key)
+    directions = select(tables.DIRECTIONS.c.id).where(tables.DIRECTIONS.c.memory.in_(memories))
+    glossaries = select(tables.GLOSSARIES.c.id).where(tables.GLOSSARIES.c.owner == key)
+    reviews = tables.REVIEWS.c
+    owned = (tables.MEMORIES, tables.JOBS, tables.GLOSSARIES, tables.USAGE, tables.DOCUMENTS)
+    return {table: table.c.owner == key for table in owned} | {
+        tables.DIRECTIONS: tables.DIRECTIONS.c.memory.in_(memories),
+        tables.UNITS: tables.UNITS.c.direction.in_(directions),
+        tables.REVIEWS: or_(reviews.direction.in_(directions), reviews.reviewer == key),
+        tables.TERMS: tables.TERMS.c.glossary.in_(glossaries),
+    }

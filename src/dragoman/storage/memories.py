@@ -19,7 +19,7 @@ from dragoman.storage.database import insert_rows
 from dragoman.storage.memory_index import add_postings, find_candidates
 from dragoman.storage.memory_match import EXACT, Match, Query, exact_match, fuzzy_match
 from dragoman.storage.segment_text import Masked, mask, normalize_segment, segment_words
-from dragoman.storage.tables import DIRECTIONS, JOBS, MEMORIES, UNITS
+from dragoman.storage.tables import DIRECTIONS, JOBS, MEMORIES, REVIEWS, UNITS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
@@ -192,7 +192,8 @@ class MemoryStore:
         if row is None:
             raise ConfigError("the memory was removed meanwhile; send the correction again")
         if row.state != unit.state and unit.state == "approved":
-            self.set_state(self.get(memory.owner, memory.id), f"{row.direction}-{row.number}", "approved")
+            place = f"{row.direction}-{row.number}"
+            self.set_state(self.get(memory.owner, memory.id), place, "approved", reviewer=unit.author)
             return replace(_unit(row), state="approved")
         return _unit(row)
 
@@ -225,8 +226,11 @@ class MemoryStore:
             for row in connection.execution_options(yield_per=1000).execute(query):
                 yield _unit(row)
 
-    def set_state(self, memory: StoredMemory, unit: str, state: State | None) -> bool:
-        """Approve or reject a unit, by its id, or delete it if the state is None; False if the memory has none."""
+    def set_state(self, memory: StoredMemory, unit: str, state: State | None, *, reviewer: str = "") -> bool:
+        """Approve or reject a unit, by its id, or delete it if the state is None; False if the memory has none.
+
+        The reviewer, the name of an API key or the empty name of the operator, is stored with the time.
+        """
         direction, _, number = (each if each.isdecimal() else "-1" for each in unit.partition("-"))
         if int(direction) not in [each for each, *_ in memory.directions] or int(number) >= _MAX_NUMBER:
             return False
@@ -240,9 +244,23 @@ class MemoryStore:
             connection.execute(
                 delete(UNITS).where(*chosen) if state is None else update(UNITS).where(*chosen).values(state=state)
             )
+            if state not in (None, old):
+                review = {"direction": int(direction), "number": int(number), "state": state, "reviewer": reviewer}
+                connection.execute(insert(REVIEWS).values(**review, created=_now()))
             more = (state == "approved") - (old == "approved")
             connection.execute(counter.values(units=DIRECTIONS.c.units + more))
         return True
+
+    def reviews(self, units: Sequence[StoredUnit]) -> dict[str, tuple[str, int]]:
+        """Return who approved or rejected units last, and when, by the id of the unit."""
+        found: dict[str, tuple[str, int]] = {}
+        with self.database.read() as connection:
+            for direction in {each.direction for each in units}:
+                numbers = [each.number for each in units if each.direction == direction]
+                of_units = REVIEWS.c.direction == direction, REVIEWS.c.number.in_(numbers)
+                for row in connection.execute(select(REVIEWS).where(*of_units).order_by(REVIEWS.c.id)):
+                    found[f"{row.direction}-{row.number}"] = row.reviewer, row.created
+        return found
 
     def add_job(self, job: str, owner: str, memory: str, operation: str, status: str = "awaiting_input") -> None:
         """Store an import or export; those of earlier days are deleted."""

@@ -1,17 +1,19 @@
-"""`dragoman database`: back up and restore the database of memories."""
+"""`dragoman database`: back up and restore the database, export and erase what an API key stored."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dragoman.cli.console import echo, report_errors
-from dragoman.cli.options.arguments import argument
+from dragoman.cli.console import echo, print_next, report_errors
+from dragoman.cli.options.arguments import argument, option
 from dragoman.cli.options.memories import DatabaseUrl, open_database
 from dragoman.cli.options.outputs import Force
 from dragoman.errors import ConfigError
 
-_HELP = """Back up and restore the database of memories and corrections.
+Key = Annotated[str, option("NAME", "API key.", "--key")]
+
+_HELP = """Back up and restore the database of memories and servers; export and erase the data of an API key.
 
 It is SQLite, for one process, or PostgreSQL, for several. A backup of one can be restored to the other."""
 app = typer.Typer(help=_HELP)
@@ -45,3 +47,31 @@ def restore(
 
         rows = run(opened, file, force=force)
     echo(f"{rows:,} rows restored from {file}", err=True)
+
+
+@app.command("export")
+def export_(
+    file: Annotated[Path, argument("FILE", "File to write, JSON lines.")],
+    key: Key,
+    force: Force = False,
+    database: DatabaseUrl = None,
+) -> None:
+    """Write all that an API key stored: memories, corrections, glossaries, usage."""
+    with report_errors(), open_database(database) as opened:
+        from dragoman.storage.database import export_key
+
+        if file.exists() and not force:
+            raise ConfigError(f"{file} already exists; name another file, or replace it with --force")
+        rows = export_key(opened, key, file)
+    echo(f"{file}: {rows:,} rows of {key}", err=True)
+
+
+@app.command()
+def erase(key: Key, database: DatabaseUrl = None) -> None:
+    """Delete all that an API key stored. The next dragoman adapt learns without it."""
+    with report_errors(), open_database(database) as opened:
+        from dragoman.storage.database import erase_key
+
+        rows = erase_key(opened, key)
+    echo(f"{rows:,} rows of {key} erased", err=True)
+    print_next(f"dragoman serve --revoke-key {key} --keys FILE, unless it goes on")

@@ -1,10 +1,10 @@
-"""`dragoman memory`: import, export, list, search, share and remove translation memories."""
+"""`dragoman memory`: import, export, list, search, review, share and remove translation memories."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -23,7 +23,10 @@ Source = Annotated[str, option("CODE", "Source language.", "--source", default="
 Target = Annotated[str, option("CODE", "Target language.", "--target", default="that of the file")]
 Pair = Annotated[str, option("PAIR", "Languages: en-pt.", "--pair", default="the only ones of the memory")]
 
-_HELP = """Import, export, list, search, share and remove translation memories.
+Units = Annotated[list[str] | None, argument("ID…", "Ids of corrections.")]
+All = Annotated[bool, flag("--all", "All that wait.")]
+
+_HELP = """Import, export, list, search, review, share and remove translation memories.
 
 dragoman translate --memory NAME and dragoman serve --memory NAME use one."""
 app = typer.Typer(help=_HELP)
@@ -126,6 +129,38 @@ def search(
 
 
 @app.command()
+def pending(name: Name, key: Key = "", database: DatabaseUrl = None, json: Json = False) -> None:
+    """List the corrections of a memory that wait for approval."""
+    with report_errors(), open_memories(database) as store:
+        found = list(store.units(store.get(key, name), state="pending"))
+    if json:
+        facts = ("id", "source", "target", "author")
+        print_json([{each: getattr(unit, each) for each in facts} | {"date": _date(unit.created)} for unit in found])
+    elif found:
+        rows = [(unit.id, unit.author, _date(unit.created), unit.source, unit.target) for unit in found]
+        print_table([("id", "author", "date", "source", "translation"), *rows])
+        print_next(f"dragoman memory approve {name} ID…    or  dragoman memory reject {name} ID…")
+    else:
+        echo("no corrections wait", err=True)
+
+
+@app.command()
+def approve(
+    name: Name, units: Units = None, key: Key = "", everything: All = False, database: DatabaseUrl = None
+) -> None:
+    """Approve corrections: they count at once, as exact matches. Time and reviewer are stored."""
+    _review("approved", name, units, key, database, everything=everything)
+
+
+@app.command()
+def reject(
+    name: Name, units: Units = None, key: Key = "", everything: All = False, database: DatabaseUrl = None
+) -> None:
+    """Reject corrections, or units that were approved. Time and reviewer are stored."""
+    _review("rejected", name, units, key, database, everything=everything)
+
+
+@app.command()
 def remove(name: Name, key: Key = "", database: DatabaseUrl = None) -> None:
     """Delete a memory and all its units."""
     with report_errors(), open_memories(database) as store:
@@ -145,6 +180,28 @@ def share(
     with report_errors(), open_memories(database) as store:
         store.share(store.get(key, name, own=True), shared=not off)
     echo(f"{name} is {'not shared' if off else 'shared with all keys'}", err=True)
+
+
+def _review(
+    state: Literal["approved", "rejected"],
+    name: str,
+    units: list[str] | None,
+    key: str,
+    database: str | None,
+    *,
+    everything: bool,
+) -> None:
+    with report_errors(), open_memories(database) as store:
+        if everything == bool(units):
+            raise ConfigError(
+                "name the ids of corrections, or all that wait with --all; dragoman memory pending has them"
+            )
+        memory = store.get(key, name)
+        chosen = [each.id for each in store.units(memory, state="pending")] if everything else units or []
+        unknown = [each for each in chosen if not store.set_state(memory, each, state)]
+        if unknown:
+            raise ConfigError(f"{name} has no unit {', '.join(unknown)}; dragoman memory pending {name} has the ids")
+    echo(f"{state} {len(chosen):,} of {name}", err=True)
 
 
 def _direction(memory: StoredMemory, pair: str) -> tuple[int, str, str]:

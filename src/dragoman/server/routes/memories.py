@@ -1,6 +1,7 @@
 """Routes of translation memories and corrections: our own, and those of Weblate's tmserver protocol."""
 
 import asyncio
+import functools
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -74,6 +75,8 @@ class MemoryUnit(BaseModel):
     author: str
     created: str
     state: Literal["approved", "pending", "rejected"]
+    reviewer: str | None = Field(None, description="Key that approved or rejected it last; empty for the operator.")
+    reviewed: str | None = Field(None, description="Time of that.")
 
 
 class MemoryUnits(BaseModel):
@@ -183,7 +186,8 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         found, cursor = await in_thread(
             unit_page, memories, memory, query.get("text", ""), query.get("after", ""), state
         )
-        return json_response({"units": [_unit_json(each) for each in found], "next": cursor})
+        reviews = await in_thread(memories.store.reviews, found)
+        return json_response({"units": [_unit_json(each, reviews.get(each.id)) for each in found], "next": cursor})
 
     @routes.put("/memories/{name}", **responses(ImportedUnits, *BODY_ERRORS, 404), openapi_extra=_UPLOAD)
     @route_policy("key", is_upload=True)
@@ -225,7 +229,8 @@ def correction_router(pipeline: TranslationPipeline) -> APIRouter:
             access.require(APPROVE)
         name, unit = request.path_params["name"], request.path_params["unit"]
         memory = await in_thread(memories.find, access.name, name)
-        if not await in_thread(lambda: memories.store.set_state(memory, unit, body.state)):
+        change = functools.partial(memories.store.set_state, memory, unit, body.state, reviewer=access.name)
+        if not await in_thread(change):
             raise NotFound("the memory has no unit of this id")
         return json_response({"id": unit, "state": body.state})
 
@@ -401,7 +406,7 @@ def _memory_json(memory: "StoredMemory", owner: str) -> dict[str, Any]:
     }
 
 
-def _unit_json(unit: "StoredUnit") -> dict[str, Any]:
+def _unit_json(unit: "StoredUnit", review: tuple[str, int] | None) -> dict[str, Any]:
     return {
         "id": unit.id,
         "source": unit.source,
@@ -409,6 +414,7 @@ def _unit_json(unit: "StoredUnit") -> dict[str, Any]:
         "author": unit.author,
         "created": iso_time(unit.created),
         "state": unit.state,
+        **({} if review is None else {"reviewer": review[0], "reviewed": iso_time(review[1])}),
     }
 
 
