@@ -1590,6 +1590,10 @@ export interface components {
             created: string;
             /** @enum {string} */
             state: "approved" | "pending" | "rejected";
+            /** @description Key that approved or rejected it last; empty for the operator. */
+            reviewer?: string | null;
+            /** @description Time of that. */
+            reviewed?: string | null;
         };
         /**
          * MemoryUnits
