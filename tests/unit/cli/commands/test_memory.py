@@ -1,10 +1,13 @@
 """`dragoman memory` and `dragoman database`: from files to a backup and back."""
 
+import contextlib
 import json
 from pathlib import Path
 
 import pytest
 
+from dragoman.storage.database import Database
+from dragoman.storage.memories import MemoryStore, Unit
 from tests.unit.cli.tiny_translators import typed
 
 
@@ -56,3 +59,25 @@ def test_an_unknown_memory():
         "--pair must be languages of the memory, got 'en-fr'; it has en-de"
         in typed("memory", "search", "main", "x", "--pair", "en-fr").stderr
     )
+
+
+def test_corrections_are_reviewed_and_the_data_of_a_key_exported_and_erased(tmp_path: Path):
+    with contextlib.closing(Database.open()) as database:
+        store = MemoryStore(database)
+        units = [Unit(f"text {number}", f"Text {number}", author="anna", state="pending") for number in range(4)]
+        store.add(store.create("anna", "corrections"), "en", "de", units)
+    of_anna = ("corrections", "--key", "anna")
+    listed = json.loads(typed("memory", "pending", *of_anna, "--json").stdout)
+    first, second = (each["id"] for each in listed[:2])
+    assert (len(listed), listed[0]["author"]) == (4, "anna")
+    assert "name the ids of corrections, or all" in typed("memory", "approve", *of_anna).stderr
+    assert "has no unit 9-9" in typed("memory", "approve", *of_anna, "9-9").stderr
+    assert "approved 1 of corrections" in typed("memory", "approve", *of_anna, first).stderr
+    assert "rejected 1 of corrections" in typed("memory", "reject", *of_anna, second).stderr
+    assert "approved 2 of corrections" in typed("memory", "approve", *of_anna, "--all").stderr
+    assert "no corrections wait" in typed("memory", "pending", *of_anna).stderr
+    assert "text 0" in typed("memory", "search", *of_anna, "text 0").stdout
+    assert "10 rows of anna" in typed("database", "export", "anna.jsonl", "--key", "anna").stderr
+    assert "text 3" in Path("anna.jsonl").read_text(encoding="utf-8")
+    assert "10 rows of anna erased" in typed("database", "erase", "--key", "anna").stderr
+    assert "no memories" in typed("memory", "list").stderr

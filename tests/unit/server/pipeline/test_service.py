@@ -15,7 +15,6 @@ from dragoman.config.search import SearchSettings
 from dragoman.engines import select
 from dragoman.errors import DataError
 from dragoman.server.errors import DeadlineExceeded, Draining, ModelUnavailable, RequestError, TooLarge
-from dragoman.server.glossaries import open_glossary_store, term_dictionary
 from dragoman.server.metrics import ServerMetrics
 from dragoman.server.models.registry import ModelRegistry
 from dragoman.server.pipeline.service import TranslationService
@@ -394,21 +393,6 @@ def test_an_unloaded_model_that_has_other_languages_now_translates_none_of_the_o
         assert (await translate(service, ["a"], request("en", "fr")))[0].models == ("m",)
 
     run(test, {"m": bundle}, preload=0)
-
-
-@pytest.mark.parametrize("has_glossary", [False, True])
-def test_a_server_with_stored_glossaries_loads_their_engine_at_the_start(
-    bundles: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_glossary: bool
-):
-    calls: list[str] = []
-    monkeypatch.setattr(ModelRegistry, "preload_for_phrases", lambda *_: calls.append("preload"))
-    if has_glossary:
-        open_glossary_store(tmp_path / "terms").create("me", "names", [term_dictionary("en", "de", {"dog": "Hund"})])
-
-    async def test(service: TranslationService) -> None:
-        assert calls == ["preload"] * has_glossary
-
-    run(test, bundles, glossaries=str(tmp_path / "terms"))
 
 
 def test_the_cache_returns_the_same_translation_to_the_same_client(bundles: dict[str, Path]):

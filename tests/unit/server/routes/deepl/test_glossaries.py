@@ -276,3 +276,13 @@ def test_joined_glossaries_follow_changes_and_owners(tmp_path: Path) -> None:
     assert call.post("/v2/translate", json=body, headers=ben).status_code == 404
     assert call("DELETE", f"/v3/glossaries/{ids[1]}", headers=anna).status_code == 204
     assert call.post("/v2/translate", json=body, headers=anna).status_code == 404
+
+
+def test_a_server_with_stored_glossaries_loads_their_engine_at_the_start(tmp_path: Path) -> None:
+    settings = ServerSettings(database=f"sqlite:///{tmp_path / 'data.db'}")
+    for preloads in (0, 1):
+        call = Caller(settings=settings)
+        call.app.start()
+        assert call.service.preloads == preloads
+        create(call)
+        call.app.close()
