@@ -29,7 +29,8 @@ def served(
     It ends by SIGTERM, as a supervisor would end it.
     """
     names = [f"{name}={folder}" for name, folder in bundles.items()]
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "COLUMNS": "200", **(environment or {})}
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "COLUMNS": "200"}
+    env |= {"DRAGOMAN_DATABASE": "memory", **(environment or {})}
     process = subprocess.Popen(
         [*command, "serve", *names, "--port", "0", *flags],
         stdout=subprocess.PIPE,

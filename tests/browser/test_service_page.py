@@ -296,3 +296,49 @@ def test_a_model_is_opened(chromium: Chromium, service: str):
     heads, columns, rows, faults = look(chromium, service, steps)
     assert (heads, rows, faults) == (1, 5, [])
     assert columns == ["Two", "dogs", "play", "here.", "⟨end⟩"]
+
+
+def test_a_correction_is_sent_with_the_keyboard_and_counts_at_once(chromium: Chromium, service: str):
+    text, right = "A small man plays there.", "Dort spielt ein kleiner Mann."
+    steps = f"""
+    await write({text!r});
+    await output().focus();
+    await page.keyboard.press('F2');
+    const field = page.locator('#correction');
+    await field.fill('gone');
+    await page.keyboard.press('Escape');
+    const afterEscape = [await field.count(), await output().textContent() === 'gone',
+                         await page.evaluate(() => document.activeElement.textContent)];
+    await page.keyboard.press('Enter');
+    await field.fill({right!r});
+    await page.keyboard.press('Control+Enter');
+    await page.waitForFunction(right => document.querySelector('.output').textContent === right, {right!r});
+    const notice = await page.getByText('from now on').count();
+    await write({text.replace("small", "big")!r});
+    const match = await page.getByRole('button', {{ name: 'Correct' }}).click()
+      .then(() => page.locator('.match').textContent());
+    return [afterEscape, notice, await page.getByText('from now on').count(), match, await width()];
+    """
+    after_escape, notice, later, match, width = look(chromium, service, steps)
+    assert after_escape == [0, False, "Correct"]
+    assert (notice, later) == (1, 0)
+    assert right in match
+    assert width <= 1200
+
+
+def test_without_memories_nothing_can_be_corrected(chromium: Chromium, service: str):
+    steps = f"""
+    await page.route('**/frontend/settings', async route => {{
+      const settings = await (await route.fetch()).json();
+      await route.fulfill({{ json: {{ ...settings, suggestions: false }} }});
+    }});
+    await page.reload();
+    {typed()}
+    await output().focus();
+    await page.keyboard.press('F2');
+    return [await page.getByRole('button', {{ name: 'Correct' }}).count(), await page.locator('#correction').count(),
+            await page.locator('footer').last().textContent()];
+    """
+    buttons, fields, footer = look(chromium, service, steps)
+    assert (buttons, fields) == (0, 0)
+    assert "stored" not in footer

@@ -16,7 +16,7 @@ from typing import IO
 def running_server(*bundles: Path) -> Iterator[str]:
     """Run ``dragoman serve`` with bundles, and yield its address."""
     command = [sys.executable, "-m", "dragoman", "serve", "--port", "0", "--threads", "1", "--beam", "2"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "DRAGOMAN_LIMITS_SECONDS": "300"}
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "DRAGOMAN_LIMITS_SECONDS": "300", "DRAGOMAN_DATABASE": "memory"}
     with subprocess.Popen(
         [*command, "--log", "off", *map(str, bundles)],
         stdout=subprocess.PIPE,

@@ -79,7 +79,7 @@ class Running:
 
 @contextmanager
 def serving(bundle: Path, log: Path, *more: str) -> Iterator[Running]:
-    environment = ray_environment()
+    environment = {**ray_environment(), "DRAGOMAN_DATABASE": f"sqlite:///{log.parent / 'data.db'}"}
     command = [sys.executable, "-m", "dragoman", "serve", f"tiny={bundle}", "--port", "0", "--threads", "1"]
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(

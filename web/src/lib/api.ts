@@ -1,7 +1,15 @@
 // Requests to the server. A failed request throws an ApiError; a cancelled one throws an AbortError.
 import { ApiError, errorFromProblem, errorFromResponse } from './api-error';
 import { EventStreamParser } from './event-stream';
-import type { InspectionResult, ModelList, ServerSettings, TranslateRequest, Translation } from './types';
+import type {
+  Correction,
+  CorrectionRequest,
+  InspectionResult,
+  ModelList,
+  ServerSettings,
+  TranslateRequest,
+  Translation,
+} from './types';
 
 const OFFLINE_RETRY = 3; // seconds
 
@@ -66,9 +74,14 @@ export class Api {
     return relativeDownloadUrl(((await response.json()) as { translatedFileUrl: string }).translatedFileUrl);
   }
 
-  #post(path: string, body: object, signal: AbortSignal): Promise<Response> {
+  /** Store the right translation of a text in the memory of the server. */
+  async correct(correction: CorrectionRequest): Promise<Correction> {
+    return (await (await this.#post('v1/corrections', correction)).json()) as Correction;
+  }
+
+  #post(path: string, body: object, signal?: AbortSignal): Promise<Response> {
     const headers = { 'Content-Type': 'application/json' };
-    return this.#fetch(path, { method: 'POST', body: JSON.stringify(body), headers, signal });
+    return this.#fetch(path, { method: 'POST', body: JSON.stringify(body), headers, signal: signal ?? null });
   }
 
   async #fetch(path: string, request: RequestInit): Promise<Response> {

@@ -20,6 +20,12 @@ export type TranslateRequest = Pick<
   'source' | 'target' | 'model' | 'alternatives' | 'glossary'
 > & { text: string };
 
+export type CorrectionRequest = Pick<
+  RequestOf<paths['/v1/corrections']['post']>,
+  'source_text' | 'text' | 'source' | 'target'
+>;
+export type Correction = ResponseOf<paths['/v1/corrections']['post']>;
+
 /** One translation of a text or a sentence. Shapes: weights [target words][source words]. */
 export type Hypothesis = Pick<TranslatedText, 'text' | 'score'> &
   Partial<Pick<TranslatedText, 'confidence' | 'flags' | 'source_words' | 'target_words' | 'alignment' | 'weights'>>;
@@ -28,7 +34,7 @@ export type Hypothesis = Pick<TranslatedText, 'text' | 'score'> &
 export type Sentence = Hypothesis & Pick<TranslatedText, 'source'> & { nbest?: Hypothesis[] | null };
 export type Translation = Sentence &
   Pick<TranslatedText, 'models' | 'via' | 'detected'> &
-  Partial<Pick<TranslatedText, 'alternatives'>> & { sentences?: Sentence[] | null };
+  Partial<Pick<TranslatedText, 'alternatives' | 'memory' | 'matches'>> & { sentences?: Sentence[] | null };
 
 /** Shapes: predicted [layers][heads][target words + 1][source words + 1], entropy in bits [layers][heads][target words]. */
 export type InspectionResult = Pick<

@@ -46,6 +46,17 @@ export const english = {
   clear: 'Clear the text',
   copy: 'Copy',
   copied: 'Copied',
+  correct: 'Correct',
+  correction: 'The right translation',
+  sendCorrection: 'Send the correction',
+  correctionHelp:
+    'Ctrl+Enter sends, Escape leaves. The text and its right translation are stored on this server, with the name of your key, until they are deleted.',
+  correctionCounts: 'Stored: from now on, this text is translated like this.',
+  correctionWaits: 'Stored: it counts when somebody has approved it.',
+  memoryMatch: (memory: string, percent: string) => `${percent} in the memory “${memory}”`,
+  useMatch: 'Use this',
+  privacyWithMemory:
+    'Your text is sent to this server only and is never logged. What you send as a correction is stored there.',
   nothingToCopy: 'There is no translation to copy.',
   nothingToClear: 'There is no text to clear.',
   characters: (count: string, limit: string) => `${count} / ${limit}`,
