@@ -154,12 +154,12 @@ def test_a_document_goes_on_at_another_server(database_url: str) -> None:
         )
         async with one, two:
             handle = (await one.post("/v2/document", files=LETTER, data=DE)).json()
-            path, key = f"/v2/document/{handle['document_id']}", {"json": {"document_key": handle["document_key"]}}
-            begun = (await two.post(path, **key)).json()
-            early = await two.post(f"{path}/result", **key)
-            while (status := (await two.post(path, **key)).json())["status"] == "translating":
+            path, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
+            begun = (await two.post(path, json=key)).json()
+            early = await two.post(f"{path}/result", json=key)
+            while (status := (await two.post(path, json=key)).json())["status"] == "translating":
                 await asyncio.sleep(0.05)
-            return begun, status, await two.post(f"{path}/result", **key), early.status_code
+            return begun, status, await two.post(f"{path}/result", json=key), early.status_code
 
     begun, status, result, early = asyncio.run(run())
     assert (begun["status"], early) == ("translating", 503)
