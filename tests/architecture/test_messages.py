@@ -21,7 +21,8 @@ NAMES_A_VALUE = (
 HARMLESS = (
     "nyn oc odt",  # a list of language codes
     "List the stored models; search, ",  # the help of dragoman models
-    "search, share and remove translation memories",  # the help of dragoman memory
+    "review, share and remove translation memories",  # the help of dragoman memory
+    "export and erase the data of an API key",  # the help of dragoman database
     "PRAGMA journal_mode",  # a statement of SQLite
 )
 

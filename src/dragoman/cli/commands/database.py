@@ -74,4 +74,4 @@ def erase(key: Key, database: DatabaseUrl = None) -> None:
 
         rows = erase_key(opened, key)
     echo(f"{rows:,} rows of {key} erased", err=True)
-    print_next(f"dragoman serve --revoke-key {key} --keys FILE, unless it goes on")
+    print_next(f"dragoman serve --revoke-key {key} --keys FILE refuses the key from now on")

@@ -166,7 +166,7 @@ def _with_database(settings: ServerSettings, *, is_shared: bool = False) -> Serv
     url = settings.database or default_url()
     if is_shared and url.startswith("sqlite"):
         raise ConfigError(
-            "database must be postgresql://USER@HOST/NAME on a cluster of several machines, got a file; name one with "
+            f"database must be postgresql://USER@HOST/NAME on a cluster of several machines, got {url}; name one with "
             "--database"
         )
     try:

@@ -122,7 +122,7 @@ class DocumentStore:
         for number in range(-(-document.size // _CHUNK_BYTES)):
             part = await asyncio.to_thread(self._read_part, document.id, number)
             if part is None:
-                return  # removed meanwhile: the response is shorter than it said, and the client notices
+                return  # removed meanwhile: the response is shorter than its Content-Length
             yield part
         await asyncio.to_thread(self._mark, document.id)
 

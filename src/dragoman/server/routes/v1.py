@@ -312,10 +312,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     @route_policy("key", translates=True)
     async def translate(request: Request, body: TranslateBody, access: Access, reservation: Reserved) -> Response:
         """Translate a text or a list of texts; the response can be a stream of server-sent events."""
-        name = body.glossary if isinstance(body.glossary, str) else None
-        glossary = await pipeline.find_glossary(access.name, name, body.source, body.target)
-        wanted = body.to_request(pipeline.settings, glossary)
-        wanted = await _with_memory(pipeline, wanted, body, access.name)
+        wanted = await _to_request(pipeline, body, access.name)
         texts = await pipeline.check_and_resolve(wanted)
         if body.stream or EVENT_STREAM in request.headers.get("accept", ""):
             return await event_stream_response(_events(pipeline, texts, wanted, access, reservation), reservation)
@@ -377,10 +374,10 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     return routes
 
 
-async def _with_memory(
-    pipeline: TranslationPipeline, wanted: TranslationRequest, body: TranslateRequest, owner: str
-) -> TranslationRequest:
-    """Return the request with the memory that its body names, if any."""
+async def _to_request(pipeline: TranslationPipeline, body: TranslateRequest, owner: str) -> TranslationRequest:
+    """Return the request with the glossary and the memory that its body names, if any."""
+    name = body.glossary if isinstance(body.glossary, str) else None
+    wanted = body.to_request(pipeline.settings, await pipeline.find_glossary(owner, name, body.source, body.target))
     if not (body.memory or body.memory_threshold):
         return wanted
     asked = owner, body.memory, body.memory_threshold
