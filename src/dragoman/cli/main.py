@@ -46,8 +46,8 @@ COMMANDS = {
     "get": "Download a model of a language pair, verify it and store it as a bundle.",
     "models": "List the stored models; search, remove, verify and update them.",
     "mirror": "Write a folder of models for machines without network, or for a web server.",
-    "memory": "Import, export, list, search, share and remove translation memories.",
-    "database": "Back up and restore the database of memories and corrections.",
+    "memory": "Import, export, list, search, review, share and remove translation memories.",
+    "database": "Back up and restore the database of memories and servers; export and erase the data of an API key.",
     "config": "Show configurations, presets and the JSON Schema.",
     "doctor": "Report the machine, installed packages, and commands that install missing ones.",
 }
