@@ -51,8 +51,8 @@ class TranslatedMarkup(NamedTuple):
 
 
 @dataclass
-class _Part:
-    """A part of the text at `place`, and its results."""
+class TextPart:
+    """A part of the text at the index `place`, its index among the parts of the text, and its results."""
 
     place: int
     number: int
@@ -65,7 +65,7 @@ class _Part:
 class MarkupTranslation:
     """Two rounds of translation: all texts, then without their protected spans those whose spans were damaged.
 
-    The `texts` of the first round that have tags, and all that `second_round` returns, must be translated with sentence
+    The parts of the `first` round that have tags, and all that `second_round` returns, must be translated with sentence
     splitting, alignment, attention and posterior. Tags are placed by attention weights, otherwise by links, otherwise
     by proportion. Texts whose only letters are in protected spans are in neither round. A text whose protected spans
     are damaged after both rounds is returned unchanged, as is an ICU message that cannot be taken apart. Spans that are
@@ -81,63 +81,47 @@ class MarkupTranslation:
         self._min_confidence = min_confidence
         self._units = [each if isinstance(each, GuardedUnit) else guard_unit(each) for each in marked]
         self._parts = [
-            [_Part(place, number, _with_unreadable(each, unreadable), each) for number, each in enumerate(unit.parts)]
+            [
+                TextPart(place, number, _with_unreadable(each, unreadable), each)
+                for number, each in enumerate(unit.parts)
+            ]
             for place, unit in enumerate(self._units)
         ]
-        self._first = [
+        self.first = [
             part
             for unit, parts in zip(self._units, self._parts, strict=True)
             for part in parts
             if unit.fault is None and part.source.has_words
         ]
-        self._second: list[_Part] = []
+        self.second: list[TextPart] = []
         self.damaged: dict[int, str] = {}
         """After `finish`: what would have been lost or new, by the index of each text that is returned unchanged."""
 
     @property
-    def first_places(self) -> list[int]:
-        """For each text of the first round, the index of the text that it is a part of."""
-        return [part.place for part in self._first]
-
-    @property
-    def second_places(self) -> list[int]:
-        """For each text of the second round, the index of the text that it is a part of."""
-        return [part.place for part in self._second]
-
-    @property
     def texts(self) -> list[str]:
-        return [part.source.text for part in self._first]
+        """The texts of the first round."""
+        return [part.source.text for part in self.first]
 
     @property
-    def has_tags(self) -> list[bool]:
-        """For each text of the first round, whether it has tags."""
-        return [bool(part.source.spans) for part in self._first]
-
-    @property
-    def part_numbers(self) -> list[int]:
-        """For each text of the first round, its index among the parts of its text."""
-        return [part.number for part in self._first]
-
-    @property
-    def second_numbers(self) -> list[int]:
-        """For each text of the second round, its index among the parts of its text."""
-        return [part.number for part in self._second]
+    def has_tags(self) -> bool:
+        """Whether a text of the first round has tags."""
+        return any(part.source.spans for part in self.first)
 
     def second_round(self, first: Sequence[Translation]) -> list[str]:
         """Add the translations of the first round; return the texts of the second round, often none."""
-        self._second = []
-        for part, found in zip(self._first, first, strict=True):
+        self.second = []
+        for part, found in zip(self.first, first, strict=True):
             part.found = found
             if _damage(part.source, found.text) is not None:
                 part.masked = mask_protected(part.source)
-                self._second.append(part)
+                self.second.append(part)
             else:
                 part.done = _projected(part.source, found)
-        return [part.masked.tagged.text for part in self._second if part.masked is not None]
+        return [part.masked.tagged.text for part in self.second if part.masked is not None]
 
     def finish(self, second: Sequence[Translation]) -> list[TaggedText]:
         """Add the translations of the second round; return the translations of all texts, in order."""
-        for part, found in zip(self._second, second, strict=True):
+        for part, found in zip(self.second, second, strict=True):
             part.found, part.done = found, _finished(part, found)
         finished: list[TaggedText] = []
         for place, (unit, parts) in enumerate(zip(self._units, self._parts, strict=True)):
@@ -175,7 +159,7 @@ class MarkupTranslation:
             )
         return self._rebuilt(unit, part, options)
 
-    def _rebuilt(self, unit: GuardedUnit, part: _Part, options: TranslateOptions) -> Translation:
+    def _rebuilt(self, unit: GuardedUnit, part: TextPart, options: TranslateOptions) -> Translation:
         """Return the translation of a text whose tags or placeholders were inserted again, and its alternatives."""
         assert part.found is not None
         nbest: list[Translation] = []
@@ -197,7 +181,7 @@ def translate_markup(
     matches, done = find_segments(translator.memory, translator.languages, marked)
     rest = [place for place in range(len(marked)) if place not in done]
     work = MarkupTranslation([marked[place] for place in rest], translator.unreadable, search.min_confidence)
-    links = any(work.has_tags)
+    links = work.has_tags
     first: TranslateKeywords = {**options, "alignment": links, "attention": links, "posterior": links, "protect": False}
     again = work.second_round(translator.translate(work.texts, **first) if work.texts else [])
     second: TranslateKeywords = {**first, "alignment": True, "attention": True, "posterior": True}
@@ -259,29 +243,24 @@ def translate_guarded(
     work = MarkupTranslation([unit for unit in units if unit is not None], unreadable, minimum)
     plain = [place for place, unit in enumerate(units) if unit is None]
 
-    def inputs(parts: Sequence[tuple[int, int]]) -> tuple[list[str], list[int]]:
-        starts = [prefixes[places[place]] if number == 0 else "" for place, number in parts]
-        return starts, [first + places[place] + (number << _PART_NUMBER) for place, number in parts]
+    def inputs(parts: Sequence[TextPart]) -> tuple[list[str], list[int]]:
+        starts = [prefixes[places[part.place]] if part.number == 0 else "" for part in parts]
+        return starts, [first + places[part.place] + (part.number << _PART_NUMBER) for part in parts]
 
-    parts = list(zip(work.first_places, work.part_numbers, strict=True))
-    is_tagged = work.has_tags
-    simple, tagged = ([n for n, tags in enumerate(is_tagged) if tags is which] for which in (False, True))
-    starts, numbers = inputs([parts[n] for n in simple])
+    simple = [part for part in work.first if not part.source.spans]
+    tagged = [part for part in work.first if part.source.spans]
+    starts, numbers = inputs(simple)
     found = run(
-        [*(texts[place] for place in plain), *(work.texts[n] for n in simple)],
+        [*(texts[place] for place in plain), *(part.source.text for part in simple)],
         options,
         [*(prefixes[place] for place in plain), *starts],
         [*(first + place for place in plain), *numbers],
     )
     translations = dict(zip(plain, found[: len(plain)], strict=True))
-    by_part = dict(zip(simple, found[len(plain) :], strict=True))
-    aligned = aligned_options(options)
-    if tagged:
-        some = run([work.texts[n] for n in tagged], aligned, *inputs([parts[n] for n in tagged]))
-        by_part |= zip(tagged, some, strict=True)
-    again = work.second_round([by_part[n] for n in range(len(parts))])
-    repeated = list(zip(work.second_places, work.second_numbers, strict=True))
-    work.finish(run(again, aligned, *inputs(repeated)) if again else [])
+    rest, aligned = iter(found[len(plain) :]), aligned_options(options)
+    some = iter(run([part.source.text for part in tagged], aligned, *inputs(tagged)) if tagged else [])
+    again = work.second_round([next(some if part.source.spans else rest) for part in work.first])
+    work.finish(run(again, aligned, *inputs(work.second)) if again else [])
     translations |= {place: work.translation(n, options) for n, place in enumerate(places)}
     return [translations[place].if_sure(minimum) for place in range(len(texts))]
 
@@ -355,17 +334,17 @@ def _damage(source: TaggedText, text: str) -> str | None:
     return find_damage(placeholder_strings(source.text, source.kept), source.text, text)
 
 
-def _confidence(parts: Sequence[_Part]) -> float | None:
+def _confidence(parts: Sequence[TextPart]) -> float | None:
     return least_confidence(part.found for part in parts if part.found is not None)
 
 
-def _is_lost(part: _Part) -> bool:
+def _is_lost(part: TextPart) -> bool:
     """Whether words were translated to nothing."""
     sent = part.source if part.masked is None else part.masked.tagged
     return part.found is not None and not part.found.text.strip() and sent.has_words
 
 
-def _finished(part: _Part, found: Translation) -> TaggedText:
+def _finished(part: TextPart, found: Translation) -> TaggedText:
     """Return a translation of a part, or one of its alternatives, with tags and placeholders."""
     if part.masked is None:
         return _projected(part.source, found)
@@ -373,7 +352,7 @@ def _finished(part: _Part, found: Translation) -> TaggedText:
 
 
 def _part_translation(
-    part: _Part, text: str, options: TranslateOptions, found: Translation | None = None
+    part: TextPart, text: str, options: TranslateOptions, found: Translation | None = None
 ) -> Translation:
     """Return the translation of a part with another text; the words of one that was masked are unknown."""
     found = found or part.found

@@ -201,7 +201,7 @@ class TranslationPipeline:
         minimum = self._min_confidence(request)
         work = await self.service.offload(size, lambda: MarkupTranslation(tagged, pair.unreadable, minimum))
         aligned = replace(request, options=aligned_options(options))
-        asked = aligned if any(work.has_tags) else request
+        asked = aligned if work.has_tags else request
         first, second = list[TranslationResult](), list[TranslationResult]()
         if work.texts:
             first = await self.service.translate_pair(pair, replace(asked, texts=work.texts), reservation)
@@ -209,8 +209,8 @@ class TranslationPipeline:
         if texts:
             second = await self.service.translate_pair(pair, replace(aligned, texts=texts), reservation)
         finished = await self.service.offload(size, lambda: work.finish([each.translation for each in second]))
-        for place, result in zip(work.first_places, first, strict=True):
-            results[place] = replace(result, translation=work.translation(place, options))
+        for part, result in zip(work.first, first, strict=True):
+            results[part.place] = replace(result, translation=work.translation(part.place, options))
         for place in work.damaged:
             results[place] = replace(results[place], translation=work.translation(place, options))
         return finished, results
