@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Self
 
 from rich.console import Console
@@ -120,3 +121,5 @@ class TrainingScreen(StatusDisplay):
                 show()
         except OSError:
             self._is_closed = True
+            with suppress(OSError):
+                self._stop()  # its thread would draw on

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -192,11 +193,17 @@ def test_a_training_goes_on_when_the_output_is_closed(monkeypatch: pytest.Monkey
             return super().write(text)
 
     monkeypatch.setattr(sys, "stderr", pipe := Pipe())
+    before = set(threading.enumerate())
     with TrainingScreen() as screen:
         screen.on_start(begin())
+        drawing = set(threading.enumerate()) - before
+        assert bool(drawing) == is_terminal
         pipe.is_closed = True
         screen.on_message("a note")
         screen.on_end(TrainingEnded("finished", 8000, 1.0, 1, None, None, "loss"))
+    for thread in drawing:
+        thread.join(5)
+        assert not thread.is_alive(), "it would draw on the next standard error"
 
 
 def test_a_resumed_run_shows_the_best_of_its_checkpoint(log: Console, clock: Clock):
