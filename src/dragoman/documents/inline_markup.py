@@ -265,7 +265,7 @@ def _all_kept(text: str, own: Sequence[tuple[int, int]], spans: Sequence[TagSpan
     found = find_placeholders(text)
     if not own:
         return found
-    mine = set(own)
+    own, mine = sorted(own), set(own)
     edges = sorted({edge for span in spans for edge in (span.start, span.end)})
     kept: list[tuple[int, int]] = []
     for start, end, _ in sorted([*((*place, 0) for place in own), *((*place, 1) for place in found)]):
@@ -276,6 +276,9 @@ def _all_kept(text: str, own: Sequence[tuple[int, int]], spans: Sequence[TagSpan
                 continue
             if (start, end) not in mine:
                 continue
-            kept.pop()  # an address that starts before code and overlaps it
+            first = kept.pop()[0]  # an address that starts before code and overlaps it
+            kept += [
+                each for each in own[bisect_left(own, (first, 0)) : bisect_left(own, (start, 0))] if each[1] <= start
+            ]
         kept.append((start, end))
     return tuple(kept)

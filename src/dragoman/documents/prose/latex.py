@@ -36,7 +36,7 @@ _BLOCK = re.compile(
     r"|(?P<formula>\$\$|\\\[)"
     r"|(?P<comment>(?<!\\)%[^\n]*(?:\n|\Z))|(?P<blank>\n[ \t]*\n\s*)|\\\\(?:\[[^\]\n]{0,40}\])?"
 )
-_ARGUMENT = re.compile(r"[ \t]*(?:\[[^\[\]]{0,500}\]|(?P<brace>\{))")
+_ARGUMENT = re.compile(r"[ \t]*(?:\[(?:[^\[\]]|\[[^\[\]]{0,200}\]){0,500}+\]|(?P<brace>\{))")
 _STYLES = (
     r"emph|text(?:bf|it|sl|sc|sf|md|rm|up|normal)|underline|enquote|footnote|mbox|uline|href\s*\{[^{}]{0,500}\}"
     r"|textcolor\s*\{[^{}]{0,60}\}"

@@ -106,3 +106,9 @@ def test_what_is_not_understood_stays_and_is_named():
 def test_other_files_are_refused():
     with pytest.raises(DataError, match="no commands of LaTeX"):
         read_document("a.tex", b"Plain words")
+
+
+@pytest.mark.parametrize("command", [r"\cref{thm:omg}\ref{item:omg4}", r"\id[{\id[A]{a}{b}}]{p}{q}"])
+def test_adjacent_and_nested_commands_stay(command: str):
+    data = rf"By {command} it is so.".encode()
+    assert translated("a.tex", data) == rf"BY {command} IT IS SO.".encode()
