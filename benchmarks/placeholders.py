@@ -301,6 +301,15 @@ def _xcstrings_text(data: bytes) -> str:
     return str(entry["localizations"]["pt"]["stringUnit"]["value"]) if entry else key
 
 
+def _prose(suffix: str, before: str = "") -> Format:
+    """Return a format of prose, which has own syntax for some placeholders: its reader returns the text."""
+
+    def read(data: bytes) -> str:
+        return "".join(each.text for each in read_document(f"x{suffix}", data).segments)
+
+    return Format(lambda text: f"{before}{text}\n".encode(), read, is_literal=lambda _: False)
+
+
 FORMATS: dict[str, Format] = {
     ".arb": _strings('{"@@locale": "pt", "a": "', '"}', _QUOTED_STRING),
     ".ftl": _strings("a = ", "\n", {}, braces=True),
@@ -332,11 +341,9 @@ FORMATS: dict[str, Format] = {
         lambda data: " ".join(data.decode().splitlines()[2:]),
         is_literal=lambda text: not text.startswith("-"),  # a speaker's dash
     ),
-    ".md": Format(
-        lambda text: f"{text}\n".encode(),
-        lambda data: "".join(each.text for each in read_document("x.md", data).segments),
-        is_literal=lambda _: False,
-    ),
+    ".md": _prose(".md"),
+    ".rst": _prose(".rst"),
+    ".tex": _prose(".tex", "\\item "),
     ".xlf": _xml(XLIFF, "target"),
     ".xliff": _xml(XLIFF_2, "target"),
     ".tmx": _xml(TMX, "seg"),
