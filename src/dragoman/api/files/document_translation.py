@@ -51,6 +51,8 @@ class DocumentTranslation:
     @property
     def summary(self) -> str:
         """One line: ``412 texts: 409 translated, 3 left (2 placeholders, 1 no letters)``."""
+        if not self.texts:
+            return "no text to translate"
         left = self.left.total()
         why = ", ".join(f"{count:,} {reason}" for reason, count in self.left.most_common())
         return f"{format_count(self.texts, 'text')}: {self.texts - left:,} translated" + (

@@ -8,28 +8,23 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from dragoman.server.http.request_body import json_body, parse_model, read_json, read_values
+from dragoman.server.http.request_body import json_body, parse_model, read_values
 from dragoman.server.models.routing import Languages, language_name
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.request_types import DetectedLanguage, Dialect, TranslationRequest, TranslationResult
 from dragoman.server.routes.openapi import EXAMPLE_SOURCE, FORMS, JSON, TargetLanguage, parameter, request_body
-from dragoman.server.routes.operations import Operations, coded_error
+from dragoman.server.routes.operations import CodedError, Operations, Parse, coded_error
 
 _V2, _V3 = "/language/translate/v2", "/v3/projects/{project}"
 _V3_PATHS = (_V3, f"{_V3}/locations/{{location}}")
 _CODES = {"zh": "zh-CN", "zh-Hans": "zh-CN", "zh-Hant": "zh-TW"}
 _Lists = dict[str, list[Any]]
 _Data = dict[str, _Lists]
-_IGNORED = "Accepted, and without effect: the languages determine the model."
 
 
-class GoogleError(BaseModel):
-    """An error; `status` is its name, and `errors` has the code of this server as `reason`."""
+class GoogleError(CodedError):
+    """An error; `status` is its name, and `errors` has the code of this server as `reason` too."""
 
-    model_config = ConfigDict(extra="allow")
-
-    code: int = Field(examples=[400])
-    message: str
     status: str = Field(examples=["INVALID_ARGUMENT"])
     errors: list[dict[str, str]]
 
@@ -53,7 +48,7 @@ _STATUS = {
 
 def _error_body(problem: Mapping[str, Any]) -> dict[str, Any]:
     error = coded_error(problem)
-    reason = {"message": problem["detail"], "domain": "global", "reason": error.pop("reason")}
+    reason = {"message": problem["detail"], "domain": "global", "reason": error["reason"]}
     status = _STATUS.get(problem["status"], "INVALID_ARGUMENT")
     return {"error": error | {"status": status, "errors": [reason]}}
 
@@ -95,48 +90,40 @@ class GoogleTranslateRequest(GoogleDetectRequest):
 
     target: TargetLanguage
     source: str | None = Field(None, description="Detected if not given.")
-    format: Literal["html", "text", ""] | None = Field(None, description="`html` if not given.")
-    model: str | None = Field(None, description=_IGNORED)
+    format: Literal["html", "text", "text/html", "text/plain", ""] | None = Field(
+        None, description="HTML if not given."
+    )
+    model: str | None = Field(None, description="Accepted, and without effect: the languages determine the model.")
 
     def to_request(self) -> TranslationRequest:
-        return TranslationRequest(self.texts, self.source or "auto", self.target, is_html=self.format != "text")
+        is_html = self.format not in {"text", "text/plain"}
+        return TranslationRequest(self.texts, self.source or "auto", self.target, is_html=is_html)
 
 
-class _Camel(BaseModel):
-    model_config = ConfigDict(extra="ignore", alias_generator=to_camel, populate_by_name=True)
+_NAMES = {"q": "contents", "target": GOOGLE_V3.target, "source": GOOGLE_V3.source, "format": "mimeType"}
 
 
-class GoogleContentsRequest(_Camel):
+class GoogleContentsRequest(GoogleTranslateRequest):
     """Body of `:translateText`."""
 
-    contents: list[str] = Field(min_length=1, examples=[[EXAMPLE_SOURCE]])
-    target_language_code: TargetLanguage
-    source_language_code: str | None = Field(None, description="Detected if not given.")
-    mime_type: Literal["text/html", "text/plain", ""] | None = Field(None, description="`text/html` if not given.")
-    model: str | None = Field(None, description=_IGNORED)
+    model_config = ConfigDict(alias_generator=lambda name: _NAMES.get(name, to_camel(name)))
+
     glossary_config: None = Field(None, description="Not supported.")
 
-    def to_request(self) -> TranslationRequest:
-        source, is_html = self.source_language_code or "auto", self.mime_type != "text/plain"
-        return TranslationRequest(self.contents, source, self.target_language_code, is_html=is_html)
 
-
-class GoogleContentRequest(_Camel):
+class GoogleContentRequest(GoogleDetectRequest):
     """Body of `:detectLanguage`."""
 
-    content: str = Field(min_length=1, examples=[EXAMPLE_SOURCE])
+    q: Annotated[str, Field(min_length=1)] = Field(alias="content", examples=[EXAMPLE_SOURCE])
 
 
-async def _translate_values(request: Request) -> GoogleTranslateRequest:
-    return parse_model(GoogleTranslateRequest, await read_values(request, ("q",)))
+def _values(model: type[GoogleDetectRequest]) -> Parse:
+    """Return a parser of the query, or of a body."""
 
+    async def parse(request: Request) -> Any:
+        return parse_model(model, await read_values(request, ("q",)))
 
-async def _detect_values(request: Request) -> list[str]:
-    return parse_model(GoogleDetectRequest, await read_values(request, ("q",))).texts
-
-
-async def _content(request: Request) -> list[str]:
-    return [parse_model(GoogleContentRequest, await read_json(request)).content]
+    return parse
 
 
 _STRING = {"type": "string"}
@@ -158,46 +145,46 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
             request_body(GoogleDetectRequest, (JSON, *FORMS)),
         ),
     ):
-        two.translate(_V2, _translate_values, _translated_2, translate, method=method, model=_Data)
-        two.detect(f"{_V2}/detect", _detect_values, _detected_2, detect, method=method, model=_Data)
+        two.translate(_V2, _values(GoogleTranslateRequest), _translated_2, translate, method=method, model=_Data)
+        two.detect(f"{_V2}/detect", _values(GoogleDetectRequest), _detected_2, detect, method=method, model=_Data)
 
     def listed(request: Request) -> dict[str, Any]:
-        return {"data": {"languages": _listed(pipeline.languages, has_names="target" in request.query_params)}}
+        found = _listed(pipeline.languages, "language", "name" if "target" in request.query_params else "")
+        return {"data": {"languages": [*{each["language"]: each for each in found}.values()]}}
 
     def supported(request: Request) -> dict[str, Any]:
-        has_names = "displayLanguageCode" in request.query_params
-        return {"languages": _supported(pipeline.languages, has_names=has_names)}
+        languages = pipeline.languages
+        name = "displayName" if "displayLanguageCode" in request.query_params else ""
+        roles = [
+            {"supportSource": code in languages.sources, "supportTarget": code in languages.targets}
+            for code in languages.codes
+        ]
+        found = _listed(languages, "languageCode", name)
+        return {"languages": [each | role for each, role in zip(found, roles, strict=True)]}
 
     two.languages(f"{_V2}/languages", listed, [parameter("target", "query", _STRING, _NAMES_IN)], model=_Data)
     for path in _V3_PATHS:  # of a project, or of one of its locations, of which every one is accepted
-        names = [each for each in ("project", "location") if f"{{{each}}}" in path]
-        parts = [parameter(name, "path", _STRING, "Ignored.") for name in names]
-        three.translate(
-            f"{path}:translateText",
-            json_body(GoogleContentsRequest),
-            _translated_3,
-            request_body(GoogleContentsRequest, parameters=parts),
-            model=_Lists,
-        )
-        body = request_body(GoogleContentRequest, parameters=parts)
-        three.detect(f"{path}:detectLanguage", _content, _detected_3, body, model=_Lists)
-        parts = [*parts, parameter("displayLanguageCode", "query", _STRING, _NAMES_IN)]
-        three.languages(f"{path}/supportedLanguages", supported, parts, model=_Lists)
+        parts = [
+            parameter(each, "path", _STRING, "Ignored.") for each in ("project", "location") if f"{{{each}}}" in path
+        ]
+        for name, add, model, respond in (
+            (":translateText", three.translate, GoogleContentsRequest, _translated_3),
+            (":detectLanguage", three.detect, GoogleContentRequest, _detected_3),
+        ):
+            add(path + name, json_body(model), respond, request_body(model, parameters=parts), model=_Lists)
+        names = parameter("displayLanguageCode", "query", _STRING, _NAMES_IN)
+        three.languages(f"{path}/supportedLanguages", supported, [*parts, names], model=_Lists)
     return routes
 
 
-def _translated_2(_: Any, results: Sequence[TranslationResult]) -> dict[str, Any]:
-    return {"data": {"translations": [_translation(each, "detectedSourceLanguage") for each in results]}}
+def _translated_3(_: Any, results: Sequence[TranslationResult], name: str = "detectedLanguageCode") -> dict[str, Any]:
+    """Return translations, with the language of each text under the given name if it was detected."""
+    languages = ({} if each.detected is None else {name: _code(each.text_language)} for each in results)
+    return {"translations": [{"translatedText": each.text} | one for each, one in zip(results, languages, strict=True)]}
 
 
-def _translated_3(_: Any, results: Sequence[TranslationResult]) -> dict[str, Any]:
-    return {"translations": [_translation(each, "detectedLanguageCode") for each in results]}
-
-
-def _translation(result: TranslationResult, detected: str) -> dict[str, str]:
-    """Return a translation, with the language of the text under the given name if it was detected."""
-    language = {} if result.detected is None else {detected: _code(result.text_language)}
-    return {"translatedText": result.text} | language
+def _translated_2(body: Any, results: Sequence[TranslationResult]) -> dict[str, Any]:
+    return {"data": _translated_3(body, results, "detectedSourceLanguage")}
 
 
 def _detected_2(found: Sequence[DetectedLanguage]) -> dict[str, Any]:
@@ -217,18 +204,5 @@ def _code(code: str) -> str:
     return _CODES.get(code, code)
 
 
-def _listed(languages: Languages, *, has_names: bool) -> list[dict[str, Any]]:
-    codes = {_code(code): {"name": language_name(code)} if has_names else {} for code in languages.codes}
-    return [{"language": code} | name for code, name in codes.items()]
-
-
-def _supported(languages: Languages, *, has_names: bool) -> list[dict[str, Any]]:
-    return [
-        {
-            "languageCode": _code(code),
-            **({"displayName": language_name(code)} if has_names else {}),
-            "supportSource": code in languages.sources,
-            "supportTarget": code in languages.targets,
-        }
-        for code in languages.codes
-    ]
+def _listed(languages: Languages, key: str, name: str) -> list[dict[str, Any]]:
+    return [{key: _code(code)} | ({name: language_name(code)} if name else {}) for code in languages.codes]

@@ -17,7 +17,7 @@ from dragoman.server.models.routing import language_name
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.request_types import DetectedLanguage, Dialect, TranslationRequest, TranslationResult
 from dragoman.server.routes.openapi import EXAMPLE_SOURCE, JSON, TargetLanguage, parameter, request_body
-from dragoman.server.routes.operations import CodedErrorResponse, Operations, coded_error
+from dragoman.server.routes.operations import CodedErrorResponse, Operations, Parse, coded_error
 
 
 def _error_body(problem: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,24 +75,25 @@ class MicrosoftTranslateQuery(MicrosoftQuery):
 @dataclass(frozen=True)
 class _Body:
     texts: list[str]
-    query: MicrosoftTranslateQuery
+    query: MicrosoftQuery
 
     def to_request(self) -> TranslationRequest:
+        assert isinstance(self.query, MicrosoftTranslateQuery)
         source, is_html = self.query.from_ or "auto", self.query.text_type == "html"
         return TranslationRequest(self.texts, source, "", is_html=is_html, targets=self.query.to)
 
 
-async def _texts(request: Request) -> list[str]:
-    parse_model(MicrosoftQuery, request.query_params)
-    value = await read_json_value(request)
-    if not isinstance(value, list):
-        raise RequestError('the body must be a JSON array of texts; write [{"Text": "…"}]')
-    return [each.text for each in parse_model(MicrosoftTexts, value).root]
+def _body(model: type[MicrosoftQuery]) -> Parse:
+    """Return a parser of the query and the texts."""
 
+    async def parse(request: Request) -> _Body:
+        query = parse_model(model, {**request.query_params, "to": request.query_params.getlist("to")})
+        value = await read_json_value(request)
+        if not isinstance(value, list):
+            raise RequestError('the body must be a JSON array of texts; write [{"Text": "…"}]')
+        return _Body([each.text for each in parse_model(MicrosoftTexts, value).root], query)
 
-async def _body(request: Request) -> _Body:
-    query = request.query_params
-    return _Body(await _texts(request), parse_model(MicrosoftTranslateQuery, {**query, "to": query.getlist("to")}))
+    return parse
 
 
 _VERSION = parameter("api-version", "query", {"type": "string", "enum": ["3.0"]}, "Required without the prefix.")
@@ -136,9 +137,10 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         codes = map(pipeline.languages.listed_code, pipeline.languages.codes)
         return {"translation": {code: _language(code) for code in codes}}
 
-    operations.translate("/translate", _body, translated, request_body(MicrosoftTexts, parameters=_QUERY), model=_List)
+    described = request_body(MicrosoftTexts, parameters=_QUERY)
+    operations.translate("/translate", _body(MicrosoftTranslateQuery), translated, described, model=_List)
     version = request_body(MicrosoftTexts, parameters=[_VERSION])
-    operations.detect("/detect", _texts, lambda found: [*map(detection, found)], version, model=_List)
+    operations.detect("/detect", _body(MicrosoftQuery), lambda found: [*map(detection, found)], version, model=_List)
     operations.languages("/languages", listed, [_VERSION, _SCOPE], access="public")
     return routes
 

@@ -90,14 +90,14 @@ class Operations:
         method: str = "POST",
         model: Any = dict[str, Any],
     ) -> None:
-        """Add a route that detects the language of each of the texts that `parse` returns."""
-        Texts = Annotated[Any, Depends(parse)]
+        """Add a route that detects the language of each of the `texts` that `parse` returns."""
+        Body = Annotated[Any, Depends(parse)]
 
         @self._described(method, path, model, described)
         @route_policy("body_key")
-        async def detect(texts: Texts, access: Access) -> Response:
+        async def detect(body: Body, access: Access) -> Response:
             """Detect the language of each text."""
-            found = await self._pipeline.detect(texts, access.charge, self._dialect)
+            found = await self._pipeline.detect(body.texts, access.charge, self._dialect)
             return json_response(respond([each[0] for each in found]))
 
     def languages(
