@@ -295,7 +295,8 @@ class StringsDocument:
     def _made_choices(parts: Sequence[str], sign: str, forms: PluralForms) -> list[str | Piece]:
         pieces: list[str | Piece] = []
         for form, number in forms.numbers.items():
-            part = parts[0] if number == 1 and forms.is_one_unique else parts[1]
+            one = parts[0] if forms.is_one_unique or find_count(parts[0]) else with_count(*parts)
+            part = one if number == 1 else parts[1]
             pieces += [*([sign] if form != "0" else []), *text_pieces(part, number)]
         return pieces
 

@@ -16,7 +16,7 @@ from dragoman.documents.document import Document, changed_segments
 from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.strings.document import Piece, is_broken, text_pieces
 from dragoman.documents.strings.json_strings import parse_json
-from dragoman.documents.strings.plurals import cldr_forms
+from dragoman.documents.strings.plurals import cldr_forms, find_count, with_count
 from dragoman.documents.text.text_file import decode_file
 from dragoman.errors import DataError
 from dragoman.markup.placeholders.icu_message import restore_count
@@ -93,6 +93,8 @@ class _Catalog:
                 names = forms.numbers if forms else dict.fromkeys(inner)
                 explicit = ["zero"] if "zero" in inner and "zero" not in names else []
                 made = {each: deepcopy(inner.get(each, inner["other"])) for each in (*explicit, *names)}
+                if forms and "one" in made and not forms.is_one_unique:
+                    _add_count(made["one"], inner["other"])
                 inner.clear()
                 inner.update(made)
                 for each, one in made.items():
@@ -126,6 +128,14 @@ class _Catalog:
         text = _EMPTY.sub(r"\1\2{\n\n\1}\3", text)
         original = self._file.text
         return text + original[len(original.rstrip()) :]
+
+
+def _add_count(one: Any, other: Any) -> None:
+    """Write the placeholder of the count into a form for 1 without it, which other numbers take as well."""
+    units = [each["stringUnit"] for each in (one, other) if isinstance(each, dict) and "stringUnit" in each]
+    values = [each["value"] for each in units if isinstance(each, dict) and isinstance(each.get("value"), str)]
+    if len(values) == 2 and not find_count(values[0]):
+        units[0]["value"] = with_count(*values)
 
 
 def _written(piece: str | Piece, new: Iterator[tuple[TaggedText, TaggedText]]) -> str | None:

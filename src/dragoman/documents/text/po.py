@@ -21,6 +21,7 @@ from dragoman.documents.strings.plurals import (
     gettext_forms,
     parse_plural_rule,
     swap_count,
+    with_count,
 )
 from dragoman.documents.text.simple_tags import parse_tags, render_tags
 from dragoman.documents.text.text_file import LINE, TextEdits, TextFile, decode_file
@@ -190,7 +191,7 @@ class _Messages:
         if len(entry.sources) == 1 or self._rule is None or not self._is_selected:
             return [(form, text, None) for form, text in enumerate(entry.sources)]
         singular, plural = entry.sources
-        one = singular if self._rule.is_one_unique or find_count(singular) or not find_count(plural) else plural
+        one = singular if self._rule.is_one_unique or find_count(singular) else with_count(singular, plural)
         return [
             (form, one if number == 1 else plural, number)
             for form, new in zip(entry.forms(self._plurals), self._is_new(entry), strict=True)

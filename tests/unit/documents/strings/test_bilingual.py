@@ -129,6 +129,14 @@ def test_plural_forms_are_those_of_the_language(language: str):
     assert plural.keys() == {*Locale.parse(language).plural_form.tags, "other"}
 
 
+def test_a_form_that_other_numbers_take_gets_the_count():
+    source = CATALOG.replace('%lld item"', 'One item"')
+    for language, text in {"ru": "%lld ITEM", "de": "ONE ITEM"}.items():
+        strings = json.loads(in_upper_case("a.xcstrings", source, language))["strings"]
+        forms = strings["items"]["localizations"][language]["variations"]["plural"]
+        assert forms["one"]["stringUnit"]["value"] == text
+
+
 def test_a_copy_of_the_source_is_a_translation_in_a_bilingual_file():
     document = read_document("a.ts", TS.encode())
     select_target(document, "pl")

@@ -384,6 +384,13 @@ def test_a_plural_of_icu_has_a_count_where_other_numbers_take_its_form():
         assert text in document.segments[0].text
 
 
+def test_choices_of_laravel_have_a_count_where_other_numbers_take_the_form():
+    document = read_document("a.php", b"<?php return ['a' => 'One apple|:count apples'];")
+    for language, text in {"fr": "1 apple", "de": "One apple"}.items():
+        select_target(document, language)
+        assert document.segments[0].text == text
+
+
 def test_one_number_or_logical_value_among_texts_stays():
     texts = {f"text{number}": f"The text {number}" for number in range(9)}
     source = json.dumps(texts | {"nested": {"rtl": False}})

@@ -66,6 +66,13 @@ def test_each_form_is_translated_with_its_number():
     assert messages[1].msgstr == "Otwórz"
 
 
+def test_a_form_that_other_numbers_take_gets_the_count():
+    for language, text in {"ru": "1 file in %s", "de": "The file in %s"}.items():
+        document = read_document("a.pot", TEMPLATE.replace('"%d file in', '"The file in').encode())
+        select_target(document, language)
+        assert document.segments[0].text == text
+
+
 def test_the_rule_of_the_file_is_kept():
     rule = "nplurals=2; plural=(n == 1 ? 1 : 0);"  # the singular is the second form
     text = TEMPLATE.replace("nplurals=INTEGER; plural=EXPRESSION;", rule)
