@@ -1912,11 +1912,12 @@ export interface components {
          * @description An error in the form of Google's APIs.
          */
         GoogleErrorResponse: {
-            /** @description An error; `status` is its name, and `errors` has the code of this server as `reason`. */
+            /** @description An error; `status` is its name, and `errors` has the code of this server as `reason` too. */
             error: {
                 /** @example 400 */
                 code: number;
                 message: string;
+                reason: string;
                 /** @example INVALID_ARGUMENT */
                 status: string;
                 errors: {
@@ -7565,8 +7566,8 @@ export interface operations {
                     target: string;
                     /** @description Detected if not given. */
                     source?: string | null;
-                    /** @description `html` if not given. */
-                    format?: ("text" | "html" | "") | null;
+                    /** @description HTML if not given. */
+                    format?: ("html" | "text" | "text/html" | "text/plain" | "") | null;
                     /** @description Accepted, and without effect: the languages determine the model. */
                     model?: string | null;
                 };
@@ -7576,7 +7577,7 @@ export interface operations {
                     target: string;
                     source?: string;
                     /** @enum {string} */
-                    format?: "text" | "html" | "";
+                    format?: "html" | "text" | "text/html" | "text/plain" | "";
                     model?: string;
                 };
                 "multipart/form-data": {
@@ -7585,7 +7586,7 @@ export interface operations {
                     target: string;
                     source?: string;
                     /** @enum {string} */
-                    format?: "text" | "html" | "";
+                    format?: "html" | "text" | "text/html" | "text/plain" | "";
                     model?: string;
                 };
             };
@@ -8007,17 +8008,18 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
+                     * @description A text; may occur several times.
                      * @example [
                      *       "Two dogs play in the snow."
                      *     ]
                      */
-                    contents: string[];
+                    contents: string | string[];
                     /** @example de */
                     targetLanguageCode: string;
                     /** @description Detected if not given. */
                     sourceLanguageCode?: string | null;
-                    /** @description `text/html` if not given. */
-                    mimeType?: ("text/html" | "text/plain" | "") | null;
+                    /** @description HTML if not given. */
+                    mimeType?: ("html" | "text" | "text/html" | "text/plain" | "") | null;
                     /** @description Accepted, and without effect: the languages determine the model. */
                     model?: string | null;
                 };
@@ -8383,17 +8385,18 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
+                     * @description A text; may occur several times.
                      * @example [
                      *       "Two dogs play in the snow."
                      *     ]
                      */
-                    contents: string[];
+                    contents: string | string[];
                     /** @example de */
                     targetLanguageCode: string;
                     /** @description Detected if not given. */
                     sourceLanguageCode?: string | null;
-                    /** @description `text/html` if not given. */
-                    mimeType?: ("text/html" | "text/plain" | "") | null;
+                    /** @description HTML if not given. */
+                    mimeType?: ("html" | "text" | "text/html" | "text/plain" | "") | null;
                     /** @description Accepted, and without effect: the languages determine the model. */
                     model?: string | null;
                 };

@@ -167,11 +167,12 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         parts = [
             parameter(each, "path", _STRING, "Ignored.") for each in ("project", "location") if f"{{{each}}}" in path
         ]
-        for name, add, model, respond in (
-            (":translateText", three.translate, GoogleContentsRequest, _translated_3),
-            (":detectLanguage", three.detect, GoogleContentRequest, _detected_3),
-        ):
-            add(path + name, json_body(model), respond, request_body(model, parameters=parts), model=_Lists)
+        described = request_body(GoogleContentsRequest, parameters=parts)
+        three.translate(
+            f"{path}:translateText", json_body(GoogleContentsRequest), _translated_3, described, model=_Lists
+        )
+        described = request_body(GoogleContentRequest, parameters=parts)
+        three.detect(f"{path}:detectLanguage", json_body(GoogleContentRequest), _detected_3, described, model=_Lists)
         names = parameter("displayLanguageCode", "query", _STRING, _NAMES_IN)
         three.languages(f"{path}/supportedLanguages", supported, [*parts, names], model=_Lists)
     return routes

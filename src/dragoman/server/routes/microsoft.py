@@ -75,10 +75,9 @@ class MicrosoftTranslateQuery(MicrosoftQuery):
 @dataclass(frozen=True)
 class _Body:
     texts: list[str]
-    query: MicrosoftQuery
+    query: Any
 
     def to_request(self) -> TranslationRequest:
-        assert isinstance(self.query, MicrosoftTranslateQuery)
         source, is_html = self.query.from_ or "auto", self.query.text_type == "html"
         return TranslationRequest(self.texts, source, "", is_html=is_html, targets=self.query.to)
 
