@@ -8,15 +8,7 @@ from collections.abc import Iterator
 from dragoman.documents.document import Document
 from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.strings.document import StringsDocument
-from dragoman.documents.strings.scan import (
-    MAX_DEPTH,
-    ScanInput,
-    StringFormat,
-    StringScan,
-    StringUnit,
-    fault,
-    join_key,
-)
+from dragoman.documents.strings.scan import ScanInput, StringFormat, StringScan, StringUnit
 from dragoman.errors import DataError
 from dragoman.reporting.number_format import format_count
 
@@ -42,12 +34,12 @@ def _scan_properties(source: ScanInput) -> StringScan:
         assert value is not None
         at = value.end()
         if name is None and not separator[0]:
-            raise fault(source, at, "a name and a value", "fix the line")
+            raise source.fault(at, "a name and a value", "fix the line")
         new = _without_escapes(value[0])
         if _CHOICE.search(new):
             choices += 1
             continue
-        key = join_key([_without_escapes(name[0] if name else "")], source).replace("\\.", ".")
+        key = source.flat_key(_without_escapes(name[0] if name else ""))
         scan.units.append(StringUnit(key, value.start(), value.end(), _unquoted(new)))
     if choices:
         scan.notes.append(
@@ -118,7 +110,7 @@ def _scan_apple(source: ScanInput) -> StringScan:
     for found in _whole(_APPLE, source, '"name" = "text";'):
         if found["value"]:
             name = found["name"]
-            key = join_key([_apple_text(name) if name[0] == '"' else name], source).replace("\\.", ".")
+            key = source.flat_key(_apple_text(name) if name[0] == '"' else name)
             units.append(StringUnit(key, *found.span("value"), _apple_text(found["value"])))
     if not units:
         raise DataError(f'{source.name} has no texts ("name" = "text";); check the suffix')
@@ -131,7 +123,7 @@ def _whole(pattern: re.Pattern[str], source: ScanInput, rule: str) -> Iterator[r
     while at < len(source.text):
         found = pattern.match(source.text, at)
         if found is None or found.end() == at:
-            raise fault(source, at, rule, "fix the line")
+            raise source.fault(at, rule, "fix the line")
         yield found
         at = found.end()
 
@@ -172,12 +164,12 @@ def _scan_php(source: ScanInput) -> StringScan:
     for found in _PHP.finditer(source.text, start.end()):
         kind = found.lastgroup or ""
         if kind == "other" or (kind == "open" and value) or (kind == "arrow" and len(value) != 1):
-            raise fault(source, found.start(), "a text or an array", "write its texts to a .txt file")
+            raise source.fault(found.start(), "a text or an array", "write its texts to a .txt file")
         if kind in ("comma", "close") and len(value) == 1 and value[0]["string"]:
             _add_php(source, units, path, value[0])
         if kind == "open":
             path.append(0)
-            source.limits.check("levels", len(path), MAX_DEPTH)
+            source.check_depth(len(path))
         elif kind == "arrow":
             path[-1] = _php_text(value[0][0]) if value[0]["string"] else value[0][0]
         elif kind == "comma" and isinstance(path[-1], int):
@@ -196,7 +188,7 @@ def _scan_php(source: ScanInput) -> StringScan:
 
 def _add_php(source: ScanInput, units: list[StringUnit], path: list[str | int], found: re.Match[str]) -> None:
     if not (found[0][0] == '"' and _PHP_VARIABLE.search(found[0])):
-        key = join_key([*map(str, path)], source)
+        key = source.key([*map(str, path)])
         units.append(StringUnit(key, *found.span(), _php_text(found[0])))
 
 

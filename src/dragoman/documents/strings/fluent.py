@@ -7,16 +7,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from dragoman.documents.strings.plurals import CATEGORIES
-from dragoman.documents.strings.scan import (
-    MAX_DEPTH,
-    PluralForm,
-    ScanInput,
-    StringFormat,
-    StringScan,
-    StringUnit,
-    fault,
-    join_key,
-)
+from dragoman.documents.strings.scan import PluralForm, ScanInput, StringFormat, StringScan, StringUnit
 from dragoman.errors import DataError
 
 _ATTRIBUTE = re.compile(r"^ +\.([A-Za-z][\w-]*)[ ]*=[ ]*", re.MULTILINE)
@@ -36,7 +27,7 @@ def _scan_fluent(source: ScanInput) -> StringScan:
     while at < len(text):
         found = _LINE.match(text, at)
         if found is None:
-            raise fault(source, at, "a message, a term or a comment", "fix the line")
+            raise source.fault(at, "a message, a term or a comment", "fix the line")
         at = found.end()
         if found["entry"]:
             begin = found.start()
@@ -71,7 +62,7 @@ def _patterns(source: ScanInput, name: str, start: int, end: int) -> Iterator[St
 def _pattern(source: ScanInput, key: str, start: int, end: int, depth: int) -> Iterator[StringUnit]:
     """Yield the texts of a pattern: itself, or the variants of the selection that it consists of."""
     text = source.text
-    source.limits.check("levels", depth, MAX_DEPTH)
+    source.check_depth(depth)
     source.limits.check("characters in a key", len(key), 2_000)
     while start < end and text[start] in " \r\n":
         start += 1
@@ -86,7 +77,7 @@ def _pattern(source: ScanInput, key: str, start: int, end: int, depth: int) -> I
     if arrows and not arrow:
         return  # a selection inside of another placeable
     if not arrow:
-        yield StringUnit(join_key([key], source).replace("\\.", "."), start, end, _joined(text[start:end]))
+        yield StringUnit(source.flat_key(key), start, end, _joined(text[start:end]))
         return
     if text[start] != "{" or not _is_one_placeable(found, end):
         return  # text around a selection: its parts are no sentences

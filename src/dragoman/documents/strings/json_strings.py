@@ -10,15 +10,7 @@ from typing import Any, NamedTuple
 
 from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.strings.plurals import is_locale
-from dragoman.documents.strings.scan import (
-    MAX_DEPTH,
-    PluralForm,
-    ScanInput,
-    StringFormat,
-    StringScan,
-    StringUnit,
-    join_key,
-)
+from dragoman.documents.strings.scan import PluralForm, ScanInput, StringFormat, StringScan, StringUnit
 from dragoman.errors import DataError
 
 _TOKEN = re.compile(r'\s*+("(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++)')
@@ -78,7 +70,7 @@ def scan_values(source: ScanInput) -> Iterator[JsonValue]:
             path.append("" if sign == "{" else 0)
             names.append(0)
             is_name = sign == "{"
-            source.limits.check("levels", len(path), MAX_DEPTH)
+            source.check_depth(len(path))
         elif sign in "}]":
             path.pop()
             names.pop()
@@ -175,11 +167,11 @@ def _units(source: ScanInput, key_of: Any) -> Iterator[StringUnit]:
         form = _FORM.fullmatch(key[-1]) if source.text[value.name] == '"' else None
         if "\\" in source.text[value.name : value.start]:
             form = None  # an escaped name: positions in it differ
-        joined = join_key(key, source)
+        joined = source.key(key)
         group = None
         if form is not None:
             place = value.name + 1 + form.start(3)
-            base = join_key([*key[:-1], form[1] + (form[2] or "")], source)
+            base = source.key([*key[:-1], form[1] + (form[2] or "")])
             group = PluralForm(base, form[3], value.name, value.end, place, bool(form[2]))
         yield StringUnit(joined, value.start, value.end, text, group)
 
@@ -192,7 +184,7 @@ def _scan_arb(source: ScanInput) -> StringScan:
         if value.path == ("@@locale",) and is_text:
             found.language = value.start + 1, value.end - 1
         elif len(value.path) == 1 and is_text and not value.path[0].startswith("@"):
-            key = join_key(value.path, source)
+            key = source.key(value.path)
             found.units.append(
                 StringUnit(key, value.start, value.end, json.loads(source.text[value.start : value.end]))
             )

@@ -9,15 +9,7 @@ import re
 from dragoman.documents.document import DeclaredLanguages, Document, parse_declared_code
 from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.strings.document import StringsDocument
-from dragoman.documents.strings.scan import (
-    BETWEEN_FORMS,
-    MAX_KEY,
-    ScanInput,
-    StringFormat,
-    StringScan,
-    StringUnit,
-    join_key,
-)
+from dragoman.documents.strings.scan import BETWEEN_FORMS, MAX_KEY, ScanInput, StringFormat, StringScan, StringUnit
 from dragoman.documents.strings.xml_strings import XmlElement, encode_xml, parse_elements, xml_text
 from dragoman.documents.translation_marks import EarlierTranslation
 from dragoman.errors import DataError
@@ -72,7 +64,7 @@ def _add_message(source: ScanInput, scan: StringScan, context: str, message: Xml
     note = _inside(source, parts["comment"]) if "comment" in parts else ""
     digest = hashlib.blake2b(f"{raw}\0{note}".encode(), digest_size=4).hexdigest()
     named = message.attribute("id") or f"{text[:_MAX_PART]} {digest}"
-    key = join_key([context[: MAX_KEY // 2], named], source)
+    key = source.key([context[: MAX_KEY // 2], named])
     is_numerus = message.attribute("numerus") == "yes"
     scan.units.append(StringUnit(key, translation.start, translation.end, text, None, is_numerus))
     return False

@@ -14,7 +14,7 @@ from dragoman.errors import DataError
 
 MAX_KEY = 2_000
 """Maximum length of a key in characters: each string of a nested file has the names of all levels above it."""
-MAX_DEPTH = 40
+_MAX_DEPTH = 40
 BETWEEN_FORMS = "\x1e"
 """Separates the plural forms in the text of a string that has all of them."""
 _MAX_KEYS = 60_000  # of strings and plural forms
@@ -71,6 +71,31 @@ class ScanInput:
     limits: DocumentLimits
     keys: int = 0
 
+    def key(self, parts: Sequence[str]) -> str:
+        """Return the key of nested names; a full stop in a name is escaped."""
+        key = ".".join(parts)
+        if key.count(".") >= len(parts) or "\\" in key:
+            key = ".".join(part.replace("\\", "\\\\").replace(".", "\\.") for part in parts)
+        self.keys += 1
+        if len(key) > MAX_KEY or self.keys > _MAX_KEYS:
+            self.limits.check("characters in a key", len(key), MAX_KEY)
+            self.limits.check("texts", self.keys, _MAX_KEYS)
+        return key
+
+    def flat_key(self, name: str) -> str:
+        """Return the key of a name in a format without nested names: full stops are part of it."""
+        return self.key([name]).replace("\\.", ".")
+
+    def check_depth(self, depth: int) -> None:
+        """Raise an error for more levels of names than are read."""
+        self.limits.check("levels", depth, _MAX_DEPTH)
+
+    def fault(self, position: int, rule: str, fix: str) -> DataError:
+        """Return the error for a place that is not what a format requires."""
+        line = self.text.count("\n", 0, position) + 1
+        got = " ".join(self.text[position : position + 40].split())
+        return DataError(f"{self.name}:{line} must be {rule}, got {got!r}; {fix}")
+
 
 @dataclass(frozen=True)
 class StringFormat:
@@ -100,22 +125,3 @@ class StringFormat:
         from dragoman.documents.strings.document import StringsDocument  # noqa: PLC0415 -- it imports this module
 
         return StringsDocument(name, data, limits, self)
-
-
-def fault(source: ScanInput, position: int, rule: str, fix: str) -> DataError:
-    """Return the error for a place that is not what a format requires."""
-    line = source.text.count("\n", 0, position) + 1
-    got = " ".join(source.text[position : position + 40].split())
-    return DataError(f"{source.name}:{line} must be {rule}, got {got!r}; {fix}")
-
-
-def join_key(parts: Sequence[str], source: ScanInput) -> str:
-    """Return the key of nested names; a full stop in a name is escaped."""
-    key = ".".join(parts)
-    if key.count(".") >= len(parts) or "\\" in key:
-        key = ".".join(part.replace("\\", "\\\\").replace(".", "\\.") for part in parts)
-    source.keys += 1
-    if len(key) > MAX_KEY or source.keys > _MAX_KEYS:
-        source.limits.check("characters in a key", len(key), MAX_KEY)
-        source.limits.check("texts", source.keys, _MAX_KEYS)
-    return key

@@ -8,15 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dragoman.documents.strings.plurals import CATEGORIES
-from dragoman.documents.strings.scan import (
-    MAX_DEPTH,
-    PluralForm,
-    ScanInput,
-    StringFormat,
-    StringScan,
-    StringUnit,
-    join_key,
-)
+from dragoman.documents.strings.scan import PluralForm, ScanInput, StringFormat, StringScan, StringUnit
 from dragoman.documents.xml.safe_parser import parse_xml, strip_invalid_characters
 from dragoman.errors import DataError
 
@@ -176,7 +168,7 @@ def _scan_android(source: ScanInput) -> StringScan:
             scan.units.append(StringUnit(key, element.inside, element.outside, text, form))
 
     for each in root.children:
-        key = join_key([each.attribute("name")], source).replace("\\.", ".")
+        key = source.flat_key(each.attribute("name"))
         if each.attribute("translatable") == "false":
             continue
         if each.name == "string":
@@ -200,7 +192,7 @@ def _scan_resx(source: ScanInput) -> StringScan:
         for each in data.children:
             text = xml_text(source.text[each.inside : each.outside]) if each.name == "value" else None
             if text is not None:
-                key = join_key([key], source).replace("\\.", ".")
+                key = source.flat_key(key)
                 scan.units.append(StringUnit(key, each.inside, each.outside, text))
     return scan
 
@@ -217,13 +209,13 @@ def _scan_dict(source: ScanInput, element: XmlElement, path: tuple[str, ...], sc
     """Add the plural forms and the formats of a dictionary: each name is followed by its value."""
     pairs = list(zip(element.children[::2], element.children[1::2], strict=False))
     for name, value in pairs:
-        source.limits.check("levels", len(path), MAX_DEPTH)
+        source.check_depth(len(path))
         named = source.text[name.inside : name.outside]
         if value.name == "dict":
             _scan_dict(source, value, (*path, named), scan)
         elif value.name == "string" and (named in CATEGORIES or named in _DICT_TEXTS):
             text = xml_text(source.text[value.inside : value.outside])
-            group = join_key(path, source)
+            group = source.key(path)
             is_form = named in CATEGORIES
             form = PluralForm(group, named, name.start, value.end, name.inside, is_certain=True) if is_form else None
             if text is not None:

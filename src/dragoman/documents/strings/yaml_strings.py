@@ -10,16 +10,7 @@ import re
 from pathlib import PurePath
 
 from dragoman.documents.strings.plurals import CATEGORIES, is_locale
-from dragoman.documents.strings.scan import (
-    MAX_DEPTH,
-    PluralForm,
-    ScanInput,
-    StringFormat,
-    StringScan,
-    StringUnit,
-    fault,
-    join_key,
-)
+from dragoman.documents.strings.scan import PluralForm, ScanInput, StringFormat, StringScan, StringUnit
 from dragoman.errors import DataError
 
 _BLANK = re.compile(r"(?:[ \t]*+(?:#[^\r\n]*+)?(?:\r\n|\n|\r))++")
@@ -93,7 +84,7 @@ class _Scanner:
             self._node(found.end() - found.start())
 
     def _fault(self, rule: str) -> DataError:
-        return fault(self._source, self._at, rule, _FIX)
+        return self._source.fault(self._at, rule, _FIX)
 
     def _end_line(self, rule: str) -> None:
         found = _REST.match(self._text, self._at)
@@ -160,7 +151,7 @@ class _Scanner:
 
     def _push(self, level: float, name: str | int) -> None:
         self._stack.append((level, name, self._at))
-        self._source.limits.check("levels", len(self._stack), MAX_DEPTH)
+        self._source.check_depth(len(self._stack))
 
     def _value(self, indent: int) -> None:
         """Read the value at the current position, given the indent of what it belongs to."""
@@ -239,8 +230,8 @@ class _Scanner:
 
     def _add_unit(self, start: int, end: int, text: str, item: str = "", *, is_text: bool) -> None:
         names = [str(name) for _, name, _ in self._stack] + ([item] if item else [])
-        key = join_key(names, self._source)
-        group = join_key(names[:-1], self._source)
+        key = self._source.key(names)
+        group = self._source.key(names[:-1])
         _, last, position = self._stack[-1]
         self._children.setdefault(group, set()).add(names[-1])
         form = None
