@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,23 +45,14 @@ def digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-@dataclass
-class _Entry:
-    """The records of a file."""
-
-    language: str = ""
-    strings: dict[str, Record] = field(default_factory=dict)
-
-    @classmethod
-    def parse(cls, value: Any) -> _Entry:
-        strings = {key: Record(*text.split(" ")) for key, text in value["strings"].items()}
-        if not isinstance(value["language"], str) or any(len(each.kind) > 10 for each in strings.values()):
-            raise ValueError
-        return cls(value["language"], strings)
-
-    def as_json(self) -> dict[str, Any]:
-        strings = {key: " ".join(filter(None, record)) for key, record in sorted(self.strings.items())}
-        return {"language": self.language, "strings": strings}
+def _parse(entry: dict[str, Any] | None) -> tuple[str, dict[str, Record]]:
+    """Return the language and the records of a file."""
+    if entry is None:
+        return "", {}
+    strings = {key: Record(*text.split(" ")) for key, text in entry["strings"].items()}
+    if not isinstance(entry["language"], str) or any(len(each.kind) > 10 for each in strings.values()):
+        raise ValueError
+    return entry["language"], strings
 
 
 class UpdateLock:
@@ -83,38 +74,31 @@ class UpdateLock:
             if content["version"] != _VERSION:
                 raise ValueError
             self._files: dict[str, Any] = content["files"]
-            self._entry = _Entry.parse(self._files.get(self._name, _Entry().as_json()))
             self._others = {**content.get("pending", {})}
-            self._pending = _Entry.parse(self._others.pop(self._name, _Entry().as_json()))
+            language, self._pending = _parse(self._others.pop(self._name, None))
+            recorded, self._strings = _parse(self._files.get(self._name))
+            self.language = recorded or language
+            """Target language of the file; empty if it is not recorded."""
         except (AttributeError, KeyError, TypeError, ValueError):
             raise DataError(
                 f"{self.path} is no lock file of version {_VERSION}; restore it from git, or rename it: all "
                 "translations then count as those of people"
             ) from None
 
-    @property
-    def language(self) -> str:
-        """Target language of the file; empty if it is not recorded."""
-        return self._entry.language or self._pending.language
-
     def record(self, key: str, text: str | None) -> Record | None:
         """Return the record of a string of which the file has this text."""
-        pending = self._pending.strings.get(key)
-        return (
-            pending if pending and text is not None and pending.text == digest(text) else self._entry.strings.get(key)
-        )
+        pending = self._pending.get(key)
+        is_valid = pending is not None and text is not None and pending.text == digest(text)
+        return pending if is_valid else self._strings.get(key)
 
     def save(self, language: str, strings: dict[str, Record], write: Callable[[], None] | None) -> None:
         """Store the records of the file, and between two steps `write` it."""
-        new = _Entry(language, strings).as_json()
-        content: dict[str, Any] = {
-            "version": _VERSION,
-            "files": dict(sorted((self._files | {self._name: new}).items())),
-        }
+        records = {key: " ".join(filter(None, record)) for key, record in sorted(strings.items())}
+        new = {self._name: {"language": language, "strings": records}}
+        content = {"version": _VERSION, "files": dict(sorted((self._files | new).items()))}
         content |= {"pending": self._others} if self._others else {}
         if write is not None:
-            pending = {"version": _VERSION, "files": self._files, "pending": self._others | {self._name: new}}
-            write_json(self.path, pending)
+            write_json(self.path, {"version": _VERSION, "files": self._files, "pending": self._others | new})
             write()
         if write is not None or content != read_json(self.path):
             write_json(self.path, content)
