@@ -23,22 +23,10 @@ if TYPE_CHECKING:
     from dragoman.api.translation.text_translator import TextTranslator
     from dragoman.config.engine import EngineSettings
 
-Update = Annotated[
-    bool,
-    flag(
-        "--update",
-        "Files of strings: translate only what is new or changed, by a lock file; texts of people stay.",
-        "Documents",
-    ),
-]
-Check = Annotated[
-    bool,
-    flag(
-        "--check",
-        "List strings whose translation is missing or stale, and exit with 1 if there are any; needs no model.",
-        "Documents",
-    ),
-]
+_UPDATE = "Files of strings: translate only what is new or changed, by a lock file; texts of people stay."
+_CHECK = "List strings whose translation is missing or stale, and exit with 1 if there are any; needs no model."
+Update = Annotated[bool, flag("--update", _UPDATE, "Documents")]
+Check = Annotated[bool, flag("--check", _CHECK, "Documents")]
 More = Annotated[
     list[str] | None,
     typer.Argument(metavar="[MORE]...", help="More inputs, with --update or --check.", show_default=False),
@@ -62,6 +50,8 @@ def run_on_strings(
     if open_for is None:
         _check(model, inputs, output, engine.target_language or "")
         return
+    from dragoman.api.files.string_update import StringUpdate
+
     bundle = named_or_example(model)
     directions = model_directions(bundle)
 
@@ -72,7 +62,20 @@ def run_on_strings(
 
     targets = [target for source, target in directions if engine.source_language in (None, source)]
     codes = [engine.target_language] if engine.target_language else [*dict.fromkeys(targets)]
-    _update(inputs, output, codes, open_once, again=again, force=force, kinds=kinds)
+    paths = [
+        (source, Path(str(pattern).replace(_TARGET, code)), code)
+        for source, pattern in _output_paths(inputs, output).items()
+        for code in ((codes or [open_once("").languages[1]]) if _TARGET in str(pattern) else [""])
+    ]
+    outcomes = []
+    for source, path, code in paths:
+        if path.exists() and path.samefile(source) and code:
+            continue  # the language of the source is one that the model writes
+        update = StringUpdate(source, path, code)
+        outcomes.append((path, _update(update, partial(open_once, code), again=again, force=force, kinds=kinds)))
+    for path, outcome in outcomes:
+        if outcome.result is not None:
+            fail_on_document(outcome.result, path.name, kinds)
 
 
 def _output_paths(inputs: Sequence[str], output: Path | None) -> dict[Path, Path]:
@@ -132,35 +135,6 @@ def _existing(source: Path, pattern: Path, language: str) -> Iterator[tuple[Path
 
 
 def _update(
-    inputs: Sequence[str],
-    output: Path | None,
-    codes: Sequence[str],
-    open_: Callable[[str], TextTranslator],
-    *,
-    again: bool,
-    force: bool,
-    kinds: frozenset[str],
-) -> None:
-    """Translate new and changed strings to each language; the model is opened if it is needed."""
-    from dragoman.api.files.string_update import StringUpdate
-
-    paths = [
-        (source, Path(str(pattern).replace(_TARGET, code)), code)
-        for source, pattern in _output_paths(inputs, output).items()
-        for code in ((codes or [open_("").languages[1]]) if _TARGET in str(pattern) else [""])
-    ]
-    outcomes = []
-    for source, path, code in paths:
-        if path.exists() and path.samefile(source) and code:
-            continue  # the language of the source is one that the model writes
-        update = StringUpdate(source, path, code)
-        outcomes.append((path, _update_file(update, partial(open_, code), again=again, force=force, kinds=kinds)))
-    for path, outcome in outcomes:
-        if outcome.result is not None:
-            fail_on_document(outcome.result, path.name, kinds)
-
-
-def _update_file(
     update: StringUpdate, open_: Callable[[], TextTranslator], *, again: bool, force: bool, kinds: frozenset[str]
 ) -> UpdateOutcome:
     from dragoman.api.files.string_update import STALE, update_summary
@@ -169,13 +143,11 @@ def _update_file(
     path = update.output
     with ProgressDisplay(unit="text") as display:
         display.begin(f"translating to {path.name}", share=0.0)
-        outcome = update.update(
-            open_,
-            lambda done, total: display.advance(done / max(total, 1), done),
-            again=again,
-            force=force,
-            flags=kinds,
-        )
+
+        def tell(done: int, total: int) -> None:
+            display.advance(done / max(total, 1), done)
+
+        outcome = update.update(open_, tell, again=again, force=force, flags=kinds)
     echo(f"wrote   {path}" if outcome.is_written else f"note    {path} is up to date", err=True)
     if outcome.result is not None:
         echo(f"texts   {outcome.result.summary}", err=True)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from dragoman.server.errors import RequestError
 from dragoman.server.http.request_body import json_body
@@ -33,11 +33,7 @@ IMMERSIVE = replace(DEEPLX, name="Immersive Translate")
 KISS = replace(DEEPLX, name="Kiss Translator", source="from", target="to")
 
 
-class _Base(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-
-class DeeplxRequest(_Base):
+class DeeplxRequest(BaseModel):
     """Body of `/deeplx/translate`."""
 
     text: str = Field(examples=[EXAMPLE_SOURCE])
@@ -56,7 +52,7 @@ class DeeplxRequest(_Base):
         )
 
 
-class ImmersiveRequest(_Base):
+class ImmersiveRequest(BaseModel):
     """Body of `/immersive`."""
 
     text_list: list[str] = Field(min_length=1, examples=[[EXAMPLE_SOURCE]])
@@ -67,7 +63,7 @@ class ImmersiveRequest(_Base):
         return TranslationRequest(self.text_list, self.source_lang, self.target_lang)
 
 
-class KissRequest(_Base):
+class KissRequest(BaseModel):
     """Body of `/kiss`, with one text or a list of them."""
 
     text: str | None = Field(None, examples=[EXAMPLE_SOURCE])

@@ -74,8 +74,6 @@ GOOGLE_V3 = replace(
 class GoogleDetectRequest(BaseModel):
     """Fields of `/language/translate/v2/detect`, in the query or the body."""
 
-    model_config = ConfigDict(extra="ignore")
-
     q: str | Annotated[list[str], Field(min_length=1)] = Field(
         description="A text; may occur several times.", examples=[[EXAMPLE_SOURCE]]
     )

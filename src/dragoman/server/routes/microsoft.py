@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from babel.core import Locale, UnknownLocaleError
 from fastapi import APIRouter, Request
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, RootModel
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, RootModel
 
 from dragoman.server.errors import RequestError
 from dragoman.server.http.request_body import parse_model, read_json_value
@@ -43,8 +43,6 @@ MICROSOFT = Dialect(
 class MicrosoftText(BaseModel):
     """A text; the name of its member may be in lower case."""
 
-    model_config = ConfigDict(extra="ignore")
-
     text: str = Field(validation_alias=AliasChoices("Text", "text"), examples=[EXAMPLE_SOURCE])
 
 
@@ -56,8 +54,6 @@ class MicrosoftTexts(RootModel[list[MicrosoftText]]):
 
 class MicrosoftQuery(BaseModel):
     """Version of the API, in the query of `/detect` and `/languages`."""
-
-    model_config = ConfigDict(extra="ignore")
 
     version: Annotated[str, Field(pattern=r"^3\.0$")] = Field("3.0", validation_alias="api-version")
 
