@@ -16,7 +16,7 @@ from benchmarks.reporting import RESULTS, heading, parser, table, write
 SUFFIXES = (
     *("txt", "md", "html", "srt", "po", "xlf", "tmx", "docx", "pptx", "odt"),
     *("xlsx", "ods", "odp", "epub", "ipynb", "mdx", "vtt", "ass", "sdlxliff", "rst", "tex"),
-    *("json", "arb", "yml", "xml", "strings", "stringsdict", "xcstrings", "properties", "resx", "php", "ftl", "ts"),
+    *("json", "arb", "yaml", "xml", "strings", "stringsdict", "xcstrings", "properties", "resx", "php", "ftl", "ts"),
 )
 LIMIT_SECONDS, LIMIT_MEMORY = 2.0, 200 << 20
 

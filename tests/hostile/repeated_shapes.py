@@ -185,6 +185,19 @@ for unit in ("a#n = a b\n", "# a\n", "a\\\n", "\\", "\n", " ", "a", "{0}'", "\\u
     _add("a.properties", "a = ", unit, "\nb = c\n")
 for unit in ("'a#n' => 'a b', ", "['a', ", "[", "'a' . ", "/*", "// a\n", "'a|b', ", "array(", "'", "a "):
     _add("a.php", "<?php return ['z' => 'a', ", unit, "];")
+for unit in (
+    "<message><source>a#n</source><translation/></message>",
+    "<message numerus='yes'><source>%n a(s)</source><translation><numerusform/></translation></message>",
+    "<message/>",
+    "<!-- a -->",
+):
+    _add("a.ts", "<TS><context><name>a</name>", unit, "</context></TS>")
+for unit in (
+    '"a#n": {}, ',
+    '"a#n": {"localizations": {"en": {"stringUnit": {"value": "a b"}}}}, ',
+    '"a#n": {"localizations": {"en": {"variations": {"plural": {"other": {"stringUnit": {"value": "%d a"}}}}}}}, ',
+):
+    _add("a.xcstrings", '{"sourceLanguage": "en", "strings": {', unit, '"z": {}}}')
 for unit in ("a#n = a b\n", "a = { $n ->\n [one] a\n *[other] b\n }\n", "# a\n", "a =\n b\n c\n", "\n", "a = { $b }\n"):
     _add("a.ftl", "b = c\n", unit, "")
 for unit in (
