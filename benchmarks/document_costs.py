@@ -47,6 +47,7 @@ def main() -> None:
     figures: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8")) if stored.is_file() else {}
     for suffix in chosen.suffixes:
         figures[suffix] = measure(suffix, chosen.every)
+        stored.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")  # a run may be stopped
         print(*row(suffix, figures[suffix]), flush=True)
     text = heading("The largest documents", "python -m benchmarks.document_costs", 1)
     sample = f"One in {chosen.every} of the shapes of text was measured.\n" if chosen.every > 1 else ""

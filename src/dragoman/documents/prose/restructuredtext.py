@@ -67,7 +67,7 @@ _INLINE = re.compile(
     re.DOTALL,
 )
 _PHRASE = re.compile(r"`([^`<>]{1,200})`_(?![\w_])")
-_MAX_LINES, _MAX_SIGNS, _MAX_DEPTH = 100_000, 60_000, 40
+_MAX_LINES, _MAX_SIGNS, _MAX_DEPTH = 60_000, 60_000, 40
 _REFERENCE = re.compile(r"(?<![\w`.:/+-])([A-Za-z0-9][A-Za-z0-9.+-]*)_(?![\w`])")
 _DEFINED = re.compile(r"^[ \t]*\.\. _`?([^:`\n]{1,200})`?:|`([^`<>]{1,200})<[^<>`]{1,500}>`_(?!_)", re.MULTILINE)
 _ESCAPED = re.compile(r"\\(\S)|\\\s")
