@@ -67,6 +67,7 @@ def _add_message(source: ScanInput, scan: StringScan, context: str, message: Xml
     key = source.key([context[: MAX_KEY // 2], named])
     is_numerus = message.attribute("numerus") == "yes"
     scan.units.append(StringUnit(key, translation.start, translation.end, text, None, is_numerus))
+    source.limits.check("paragraphs", len(scan.units), source.limits.segments)
     return False
 
 

@@ -69,9 +69,10 @@ def parse_elements(source: ScanInput, root: str, fix: str, *, leaves: frozenset[
             hidden += found["empty"] is None
         else:
             begin = found.start("attributes")
+            pairs = _ATTRIBUTE.finditer(found["attributes"]) if "=" in found["attributes"] else ()
             attributes = {
                 each[1]: (html.unescape(each[2] or each[3] or ""), begin + each.start(2 if each[2] is not None else 3))
-                for each in _ATTRIBUTE.finditer(found["attributes"])
+                for each in pairs
             }
             element = XmlElement(found["name"], attributes, found.start(), found.end(), found.end(), found.end())
             open_[-1].children.append(element)
