@@ -65,7 +65,7 @@ def add_postings(connection: Connection, direction: int, first: int, texts: Sequ
 
 
 def find_candidates(connection: Connection, direction: int, text: str, missing: int, limit: int) -> list[int]:
-    """Return the numbers of the units that may be most similar to a text without variables, the likeliest first.
+    """Return the numbers of the units that may be most similar to a text without variables, the most likely first.
 
     They have all of its terms except `missing` ones. The rarest terms are read first, and as many of them as the time
     permits; the largest possible share of terms in common decides.

@@ -32,7 +32,7 @@ class _Part:
     tags: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
     number: str = ""
-    """What stands for the placeholder `count` of a plural."""
+    """Replacement of the placeholder `count` of a plural."""
     count: str = ""
 
     def write(self, translated: TaggedText) -> str:

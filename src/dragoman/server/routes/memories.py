@@ -268,7 +268,7 @@ register_url_convertor("lines", _Lines())
 
 
 def _weblate_codes(language: str) -> Iterator[str]:
-    """Yield the names that Weblate asks with: pt_br, and pt for texts without a region."""
+    """Yield the names that Weblate uses: pt_br, and pt for texts without a region."""
     parts = language.lower().split("-")
     yield from ("_".join(parts[:end]) for end in range(1, len(parts) + 1))
 

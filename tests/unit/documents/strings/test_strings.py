@@ -473,41 +473,6 @@ def test_other_files_are_refused(name: str):
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("source", "translation", "written"),
-    [
-        ("a = It''s {0}", "l'a {0}", "a = l''a {0}"),
-        ("a = The {0}", "l'a {0}", "a = l\\u2019a {0}"),
-        ("a = The end", "l'é\\", "a = l'\\u00E9\\\\"),
-        ("a = é the", "l'é", "a = l'é"),
-    ],
-)
-def test_properties_are_escaped(source: str, translation: str, written: str):
-    document = read_document("a.properties", source.encode())
-    assert document.write([TaggedText(translation)], language="fr").decode() == written
-
-
-def test_properties_in_latin_1_stay_so():
-    document = read_document("a.properties", "a = é the".encode("iso-8859-1"))
-    assert document.write([TaggedText("日é")], language="ja") == b"a = \\u65E5\\u00E9"
-
-
-def test_utf_16_stays():
-    data = '"a" = "Hello";\n'.encode("utf-16")
-    assert (
-        read_document("a.strings", data).write([TaggedText("Olá")], language="pt").decode("utf-16") == '"a" = "Olá";\n'
-    )
-
-
-@pytest.mark.parametrize(
-    "text", ["yes", "a: b", "# a", "- a", "a #b", "'a", "[a", "5", "@a", "a\nb", " a", "null", "{a"]
-)
-def test_a_plain_scalar_is_quoted_if_it_must_be(text: str):
-    document = read_document("en.yml", b"en:\n  a: Hello\n  b: World # note\n")
-    written = document.write([TaggedText(text), TaggedText("Welt")], language="de")
-    assert yaml.safe_load(written) == {"de": {"a": text, "b": "Welt"}}
-
-
 def test_every_format_of_strings_is_tested():
     tested = {name[name.rindex(".") :] for name in CASES} | {".ts", ".xcstrings"}  # in test_bilingual
     assert {suffix for suffix, form in FORMATS.items() if ".strings." in form.reader} == tested
