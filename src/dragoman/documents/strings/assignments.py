@@ -18,6 +18,7 @@ _SEPARATOR = re.compile(r"[ \t\f]*+[=:]?+(?:[ \t\f]|\\(?:\r\n|\r|\n))*+")
 _VALUE = re.compile(r"(?:[^\\\r\n]|\\(?:\r\n|[\s\S]|\Z))*+")
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(?:\r\n|\r|\n)[ \t\f]*|([\s\S]|\Z))")
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
+_MAX_ESCAPES = 1_000_000
 _NUMBERED = re.compile(r"\{\d{1,3}[,}]")
 _CHOICE = re.compile(r"\{\d{1,3},\s*choice")
 
@@ -25,6 +26,7 @@ _CHOICE = re.compile(r"\{\d{1,3},\s*choice")
 def _scan_properties(source: ScanInput) -> StringScan:
     scan = StringScan([])
     text, at = source.text, 0
+    source.limits.check("escapes", text.count("\\"), _MAX_ESCAPES)
     choices = 0
     while (blank := _BLANK.match(text, at)) and (at := blank.end()) < len(text):
         name = _NAME.match(text, at)

@@ -138,6 +138,11 @@ def test_properties_are_escaped(source: str, translation: str, written: str):
     assert document.write([TaggedText(translation)], language="fr").decode() == written
 
 
+def test_properties_with_too_many_escapes_are_refused_at_once():
+    with pytest.raises(DataError, match="at most 1,000,000 escapes"):
+        read_document("a.properties", b"a = " + b"\\:" * 1_000_001)
+
+
 def test_properties_in_latin_1_stay_so():
     document = read_document("a.properties", "a = é the".encode("iso-8859-1"))
     assert document.write([TaggedText("日é")], language="ja") == b"a = \\u65E5\\u00E9"
