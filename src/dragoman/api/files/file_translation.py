@@ -10,6 +10,7 @@ every byte of the output, are the same as in a run that was never stopped.
 
 import gzip
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -221,7 +222,8 @@ def default_output(path: Path, languages: tuple[str, str]) -> Path:
 
 def _check_text(path: Path, *, is_forced: bool) -> None:
     """Reject what the command line rejects as text."""
-    check_text_file(str(path), is_forced=is_forced, way_out=_AS_TEXT)
+    if note := check_text_file(str(path), is_forced=is_forced, way_out=_AS_TEXT):
+        warnings.warn(re.sub(r"--as (\w+)", r'read_as="\1"', note), stacklevel=4)
 
 
 def _check_output(path: Path, output: Path, *, force: bool) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.api.files.input_lines import STDIN, LineReader
+from dragoman.documents.content_kinds import binary_kind, content_kind
 from dragoman.documents.formats import conversion_of, document_suffixes, is_document
 from dragoman.errors import ConfigError, DataError, DragomanError
 from dragoman.language_codes import is_corpus_language
@@ -28,24 +29,29 @@ _TEXT = frozenset(
         ".tab",
     }  # with one column
 )
+_OTHERS = (
+    " am as asm cat cr cs cu el in ind ko la lit lu mac mk ml mo mol ms mt nb nl no os pa pl ps pt run sa sc sh sl "
+    "sn snd so ss st sv tk tr ts tt vi "
+)
+"""Codes of languages that are also the endings of code or data: ``.ts``, ``.cs``, ``.pl``."""
 _SHARED = {".ts": re.compile(rb"<TS\b")}
 """Endings of documents that other files have as well, TypeScript and texts in Tsonga, and how a document starts."""
 _AS_TEXT = ", or add --as text: each line is translated with its syntax"
 _ENDING = re.compile(r"\.[\w+-]{1,16}")
 _SAMPLED = 1 << 16
-_MAGIC = {
-    b"PK\x03\x04": "a zip archive, such as .docx or .xlsx",
-    b"%PDF-": "a PDF document",
-    b"\x1f\x8b": "gzip data; rename it to end in .gz",
-    b"{\\rtf": "an RTF document",
-    b"\xd0\xcf\x11\xe0": "an old Office document, such as .doc",
-    b"BZh": "bzip2 data",
-    b"\xfd7zXZ": "xz data",
-    b"\x28\xb5\x2f\xfd": "zstd data",
-    b"7z\xbc\xaf": "a 7z archive",
-    b"\x7fELF": "a program",
+_FIXES = {
+    "HTML": "--as html keeps its tags",
+    "XLIFF": "--as xliff translates its units",
+    "gettext messages": "--as po translates its messages",
+    "Markdown": "--as md keeps its layout",
+    "subtitles": "--as srt, vtt or ass translates its cues",
+    "code": "write its texts to another file, one per line",
+    "a log": "write its texts to another file, one per line",
+    "LaTeX": "--as tex translates its prose",
+    "a manual page": "convert it to .html or .md",
+    "reStructuredText": "--as rst translates its prose",
 }
-_PROBED = 1 << 13  # bytes that are searched for a zero byte
+
 _DELIMITERS = {".tsv": "\t", ".tab": "\t", ".csv": ",;\t"}
 _SAMPLED_BYTES, _SAMPLED_ROWS = 1 << 16, 50
 
@@ -93,19 +99,19 @@ def parse_format(name: str | None, path: str, option: str = "--as") -> AsFormat:
     return AsFormat(suffix, is_given=True)
 
 
-def check_text_file(path: str, *, is_forced: bool = False, way_out: str = _AS_TEXT) -> None:
-    """Raise `ConfigError` if a file is not plain text.
+def check_text_file(path: str, *, is_forced: bool = False, way_out: str = _AS_TEXT) -> str:
+    """Raise `ConfigError` if a file is not plain text; return a note if its content does not look like text.
 
     With `is_forced` only binary files are rejected. Pipes are not read. `way_out` is the option to use it nevertheless.
     """
     if path == STDIN or not Path(path).is_file():
-        return
+        return ""
     suffix, head = file_suffix(path), _first_bytes(path)
     if reason := _reason(suffix, head, is_forced=is_forced):
         supported = "plain text (.txt, .en, no ending)"
         if way_out:
             supported += f" or one of {', '.join(_layout_suffixes())}"
-        fix = _remedy(path, suffix) + ("" if _binary_kind(head) else way_out)
+        fix = _remedy(path, suffix) + ("" if binary_kind(head) else way_out)
         if "read_as" in way_out:
             fix = re.sub(r"add --as (\w+)", r'pass read_as="\1"', fix)
         raise ConfigError(f"the input must be {supported}, got {path}{reason.rstrip()}; {fix}")
@@ -114,6 +120,7 @@ def check_text_file(path: str, *, is_forced: bool = False, way_out: str = _AS_TE
             f"the input must have one sentence per line, got {path}, a table of {columns} columns; save one column in "
             "a file"
         )
+    return "" if is_forced else content_note(path, head.decode("utf-8", "ignore"))
 
 
 def is_text_file(path: Path, *, is_forced: bool = False) -> bool:
@@ -122,20 +129,25 @@ def is_text_file(path: Path, *, is_forced: bool = False) -> bool:
     return is_text and (is_forced or count_columns(str(path)) == 1)
 
 
+def content_note(name: str, text: str) -> str:
+    """Return a note if a text looks like markup, code or data, whose syntax is translated as well; else nothing."""
+    kind = content_kind(text)
+    fix = _FIXES.get(kind, "convert it to .po or .xliff, or write its texts to another file, one per line")
+    return kind and f"{name} looks like {kind}, and its syntax is translated as well; {fix}"
+
+
 def _reason(suffix: str, head: bytes, *, is_forced: bool) -> str:
     """Return why a file is not plain text, as the end of a message: a space if its ending suffices."""
-    if kind := _binary_kind(head):
+    if kind := binary_kind(head):
         return f", which has {kind}" if kind.startswith("a zero") else f", which is {kind}"
     if is_forced or suffix in _TEXT:
         return ""
     code = suffix.removeprefix(".")
-    return "" if code.isdecimal() or is_corpus_language(code) else " "
-
-
-def _binary_kind(data: bytes) -> str:
-    """Return what the beginning of a file is if it is not text: an archive, a PDF, bytes with zeros; else nothing."""
-    found = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), "")
-    return found or ("a zero byte: a binary file, or UTF-16" if b"\0" in data[:_PROBED] else "")
+    if not (code.isdecimal() or is_corpus_language(code)):
+        return " "
+    is_other = code.isdecimal() or f" {code} " in _OTHERS or conversion_of(suffix) != conversion_of("")
+    kind = content_kind(head.decode("utf-8", "ignore"), strictly=True) if is_other else ""
+    return kind and f", which looks like {kind}"
 
 
 def _remedy(path: str, suffix: str) -> str:

@@ -131,7 +131,8 @@ def check_input(source: Path, output: Path, *, resume: bool, force: bool) -> Non
 
     if not source.is_file():
         raise DataError(f"{source} is no text file; name one with one sentence per line")
-    check_text_file(str(source), way_out="")
+    if note := check_text_file(str(source), way_out=""):
+        echo(f"note    {note}", err=True)
     if source.resolve().is_relative_to(output.resolve()):
         raise ConfigError(f"{source} is in the output folder; name another folder")
     check_output_folder(output, resume=resume, force=force)

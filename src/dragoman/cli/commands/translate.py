@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _STDIN = _STDOUT = Path("-")
 _LINES, _TEXT, _DOCUMENTS = "Lines", "Text", "Documents"
 _MAX_SKIPPED = 20  # names in a message
+_MAX_NOTES = 4  # on files of a folder
 
 Input = Annotated[
     str,
@@ -220,6 +221,7 @@ def _translate_folder(
     as_text: bool,
 ) -> None:
     from dragoman.api.files.folder_translation import check_folders, translate_files
+    from dragoman.api.files.text_files import check_text_file
     from dragoman.cli.screens.progress import translation_progress
 
     names, skipped = check_folders(folder, output, resume=resume, force=force, as_text=as_text)
@@ -229,6 +231,10 @@ def _translate_folder(
         print_warning(
             f"{format_count(len(skipped), 'file')} skipped, no plain text: {shown}; translate documents one by one"
         )
+    notes = [note for name in names if (note := check_text_file(str(folder / name), is_forced=as_text))]
+    more = [f"{len(notes) - _MAX_NOTES:,} more files look like markup, code or data"] if len(notes) > _MAX_NOTES else []
+    for note in [*notes[:_MAX_NOTES], *more]:
+        echo(f"note    {note}", err=True)
     with open_work() as work:
         with translation_progress(f"{format_count(len(names), 'file')} of {folder}") as tell:
             outcome = translate_files(
@@ -248,10 +254,10 @@ def _translate_folder(
 
 
 def _check_input(path: str, bundle: Path, *, as_text: bool) -> None:
-    """Reject what is not plain text."""
+    """Reject what is not plain text, and print a note on text that looks like something else."""
     from dragoman.api.files.text_files import check_text_file
 
-    check_text_file(path, is_forced=as_text)
+    note = check_text_file(path, is_forced=as_text)
     if Path(bundle).is_file() and Path(path).is_dir():
         raise ConfigError(
             f"{bundle} is a text, and the model comes first; write dragoman translate {shlex.quote(path)} "
@@ -259,6 +265,8 @@ def _check_input(path: str, bundle: Path, *, as_text: bool) -> None:
         )
     if (Path(path) / "manifest.json").is_file():
         raise ConfigError(f"{path} is a bundle, not a text; an ensemble is --ensemble {path}")
+    if note:
+        echo(f"note    {note}", err=True)
 
 
 def _is_needed(source: LineReader, output: Path | None, *, resume: bool, force: bool) -> bool:
@@ -281,6 +289,7 @@ def _to_stdout(work: LineWork, line_translator: LineTranslator, source: LineRead
     with _progress(source, to_file=False) as tell:
         lines = translate_lines(line_translator, source, write_bytes, tell)
     _print_flags(work, lines)
+    _print_content(work, source)
     if not lines:
         echo(f"note    {source.name} has no lines", err=True)
 
@@ -295,6 +304,7 @@ def _to_file(work: LineWork, source: LineReader, output: Path, *, resume: bool, 
         )
         _stop_unless_finished(outcome.status, format_count(outcome.lines, "line"))
     _print_flags(work, outcome.lines - outcome.resumed)
+    _print_content(work, source)
     _print_written(output)
     if not outcome.lines:
         echo(f"note    {source.name} has no lines", err=True)
@@ -319,6 +329,14 @@ def _progress(source: LineReader, *, to_file: bool) -> AbstractContextManager[On
 
 def _print_written(output: Path) -> None:
     echo(f"wrote   {output}", err=True)
+
+
+def _print_content(work: LineWork, source: LineReader) -> None:
+    """Print what piped text looks like; a file is read for this before."""
+    from dragoman.api.files.text_files import content_note
+
+    if (source.is_stdin or source.size is None) and (note := content_note(source.name, "\n".join(work.sample))):
+        echo(f"note    {note}", err=True)
 
 
 def _print_flags(work: LineWork, lines: int) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,7 @@ train.deu train.cs train.pl train.sv train.el train.pt train.ts train.sh news.20
 """.split()  # noqa: SIM905 -- one name per word
 REFUSED = {  # ending: content, and the way that the message names
     "mxliff": ('<xliff version="1.2"></xliff>', "add --as xliff"),
+    "ts": ("export const a = {\n  open: 'Open',\n};\n", "looks like code; write its texts to a .txt file"),
     "js": ("export default {open: 'Open'};\n", "convert it to .po or .xliff"),
     **dict.fromkeys(("sub", "sbv", "lrc", "ttml"), ("[00:01.00]Hello\n", "convert it to .srt")),
     **dict.fromkeys(
@@ -44,6 +47,16 @@ REFUSED = {  # ending: content, and the way that the message names
     "html.gz": ("<p>Hello</p>", "unpack it with gunzip"),
     "html.de": ("<p>Hello</p>", "add --as html"),
     "json.de": ('{"a": "b"}', "add --as json"),
+    # a language too, but the content is that of the format
+    "cs": ("using System;\n\npublic class Program\n{\n    // Hello\n}\n", "looks like code"),
+    "pl": ("#!/usr/bin/perl\nuse strict;\nmy $x = 1;\n", "looks like code"),
+    "sh": ("# install\nset -e\necho hello\n", "looks like code"),
+    "el": (";;; foo.el --- Foo\n\n(defun foo ()\n  bar)\n", "looks like code"),
+    "ml": ('let x = 1\n(* comment *)\nlet () = print_string "x"\n', "looks like code"),
+    "sv": ("module top;\n  logic a;\nendmodule\n", "looks like code"),
+    "mk": ("all: build\n\t$(CC) x.c\n", "looks like code"),
+    "cat": ('OVERRIDE YES\nPUBLIC "-//x//EN" "x.ent"\n', "looks like code"),
+    "1": ('.TH LS 1 "May"\n.SH NAME\nls - list\n', "looks like a manual page"),
 }
 
 FILES = [
@@ -67,8 +80,7 @@ def _file(folder: Path, name: str, text: str) -> Path:
 @pytest.mark.parametrize("name", TEXT_NAMES)
 def test_text_endings_and_languages_are_text(tmp_path: Path, name: str):
     path = _file(tmp_path, name, PROSE)
-    check_text_file(str(path))
-    assert is_text_file(path)
+    assert (check_text_file(str(path)), is_text_file(path)) == ("", True)
 
 
 @pytest.mark.parametrize("ending", REFUSED)
@@ -86,7 +98,7 @@ def test_every_other_ending_is_refused_with_a_way(tmp_path: Path, ending: str):
         with pytest.raises(ConfigError):
             check_text_file(str(path), is_forced=True)
     else:
-        check_text_file(str(path), is_forced=True)
+        assert check_text_file(str(path), is_forced=True) == ""
 
 
 @pytest.mark.parametrize(
@@ -99,11 +111,16 @@ def test_binary_content_is_no_text_whatever_its_name(tmp_path: Path, data: bytes
             check_text_file(str(tmp_path / name))
 
 
-def test_the_way_out_on_the_command_line(tmp_path: Path):
+def test_the_way_out_and_the_note_on_the_command_line(tmp_path: Path):
     sub = _file(tmp_path, "a.sub", "{1}{25}Hello\n")
     refused = typed("translate", tmp_path / "no-model", sub)
     assert (refused.exit_code, "convert it to .srt, or add --as text" in refused.stderr) == (2, True), refused.stderr
     assert typed("translate", tiny_bundle(), sub, "--as", "text", *QUICK).stdout.count("\n") == 1
+    note = "looks like JSON, and its syntax is translated as well; convert it to .po or .xliff"
+    json = _file(tmp_path, "a.txt", '{"open": "Open the door"}\n')
+    assert f"note    {json} {note}" in typed("translate", tiny_bundle(), json, *QUICK).stderr
+    piped = typed("translate", tiny_bundle(), *QUICK, stdin='{"open": "Open the door"}\n')
+    assert (piped.exit_code, f"note    standard input {note}" in piped.stderr) == (0, True), piped.stderr
 
 
 def test_another_format_than_that_of_the_ending(tmp_path: Path):
@@ -133,6 +150,28 @@ def test_a_synthetic_corpus_is_made_of_text_only(tmp_path: Path):
     page = _file(tmp_path, "a.html", "<p>Hello</p>")
     with pytest.raises(ConfigError, match=r"must be plain text .*a\.html; write its texts to a \.txt file"):
         check_input(page, tmp_path / "out", resume=False, force=False)
+
+
+def test_texts_of_a_folder_and_of_standard_input_that_look_like_data_are_noted(tmp_path: Path):
+    folder, source = tmp_path / "texts", tmp_path / "in.json"
+    folder.mkdir()
+    data = '{"open": "Open"}\n'
+    for name in [*(f"{number}.txt" for number in range(6)), "a.txt"]:
+        (folder / name).write_text("abc def\n" if name == "a.txt" else data, encoding="utf-8")
+    result = typed("translate", tiny_bundle(), folder, "-o", tmp_path / "out", *QUICK)
+    notes = [line for line in result.stderr.splitlines() if line.startswith("note    ")]
+    assert notes[0].startswith(f"note    {folder}/0.txt looks like JSON, and its syntax is translated as well")
+    assert (len(notes), notes[4]) == (5, "note    2 more files look like markup, code or data")
+    source.write_text(data, encoding="utf-8")
+    with source.open("rb") as stdin:
+        done = subprocess.run(
+            [sys.executable, "-m", "dragoman", "translate", str(tiny_bundle()), "-", *map(str, QUICK)],
+            stdin=stdin,
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+    assert "note    standard input looks like JSON" in done.stderr
 
 
 @pytest.mark.parametrize(("name", "text", "found"), FILES)
