@@ -301,13 +301,13 @@ def _xcstrings_text(data: bytes) -> str:
     return str(entry["localizations"]["pt"]["stringUnit"]["value"]) if entry else key
 
 
-def _prose(suffix: str, before: str = "") -> Format:
+def _prose(suffix: str) -> Format:
     """Return a format of prose, which has own syntax for some placeholders: its reader returns the text."""
 
     def read(data: bytes) -> str:
         return "".join(each.text for each in read_document(f"x{suffix}", data).segments)
 
-    return Format(lambda text: f"{before}{text}\n".encode(), read, is_literal=lambda _: False)
+    return Format(lambda text: f"{text}\n".encode(), read, is_literal=lambda _: False)
 
 
 FORMATS: dict[str, Format] = {
@@ -343,7 +343,6 @@ FORMATS: dict[str, Format] = {
     ),
     ".md": _prose(".md"),
     ".rst": _prose(".rst"),
-    ".tex": _prose(".tex", "\\item "),
     ".xlf": _xml(XLIFF, "target"),
     ".xliff": _xml(XLIFF_2, "target"),
     ".tmx": _xml(TMX, "seg"),

@@ -13,7 +13,7 @@ from benchmarks.serving.process import Server
 from benchmarks.serving_campaign.environment import Environment, admin_key
 from benchmarks.serving_campaign.experiment import ExperimentResult
 from testkit.http_client import Connection, Pool
-from testkit.untrusted_bundles import CASES, SIGNAL, as_archive
+from testkit.untrusted_bundles import CASES, SIGNAL
 
 SECONDS = 2.0
 MAX_MESSAGE = 1500
@@ -100,38 +100,33 @@ def _own_folders(folder: Path) -> dict[str, str]:
 async def _at_reload(
     environment: Environment, result: ExperimentResult, folder: Path, names: list[str], fault: str
 ) -> tuple[float, str]:
-    """Replace a valid bundle by each, in a server with a folder and an archive."""
-    live, archive = _valid(environment, folder, "live"), folder / "live.zip"
-    shutil.move(str(as_archive(_valid(environment, folder, "spare"))), archive)
-    keep = {live: folder / "kept", archive: folder / "kept.zip"}
-    shutil.copytree(live, keep[live])
-    shutil.copy(archive, keep[archive])
+    """Replace a valid bundle by each, in a server."""
+    live, kept = _valid(environment, folder, "live"), folder / "kept"
+    shutil.copytree(live, kept)
     slowest = (0.0, "")
     watched = f"watch={folder / 'events.log'}" + (f",{fault}" if fault else "")
     keys, key = admin_key(folder)
-    bundles = (f"folder={live}", f"archive={archive}")
     with environment.served(
-        *bundles, fault=watched, env=_own_folders(folder), cwd=folder, keys=keys, log="off"
+        f"folder={live}", fault=watched, env=_own_folders(folder), cwd=folder, keys=keys, log="off"
     ) as server:
         (folder / "events.log").write_text("")
         before = await _answer(server, key)
         for name in names:
             slowest = max(
                 slowest,
-                (await _reload(server, key, _crafted(environment, folder, name), live, archive, result, name), name),
+                (await _reload(server, key, _crafted(environment, folder, name), live, result, name), name),
             )
-            for place, good in keep.items():
-                _replace(good, place)
+            _replace(kept, live)
         if await _answer(server, key) != before or not server.is_running:
             result.fail("the valid bundles do not translate as before")
     return slowest
 
 
 async def _reload(
-    server: Server, key: dict[str, str], crafted: Path, live: Path, archive: Path, result: ExperimentResult, name: str
+    server: Server, key: dict[str, str], crafted: Path, live: Path, result: ExperimentResult, name: str
 ) -> float:
-    place, model = (live, "folder") if crafted.is_dir() else (archive, "archive")
-    _replace(crafted, place)
+    model = "folder"
+    _replace(crafted, live)
     connection, before = await Connection.open(server.port), server.cpu_seconds + server.waited_seconds
     reply = await asyncio.wait_for(connection.request("POST", "/v1/models/reload", {}, key), 120)
     seconds = server.cpu_seconds + server.waited_seconds - before

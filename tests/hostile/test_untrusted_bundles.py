@@ -16,7 +16,7 @@ from dragoman.config import load_config
 from dragoman.errors import BundleError
 from dragoman.text import train_sentencepiece
 from testkit.random_bundle import RNN, constant_weights
-from testkit.untrusted_bundles import CASES, SIGNAL, as_archive, reseal
+from testkit.untrusted_bundles import CASES, SIGNAL, reseal
 from testkit.untrusted_sizes import SIZE_CASES
 
 SECONDS = 2.0
@@ -47,8 +47,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizers = {"source": tokenizer, "target": tokenizer}
     config = load_config("luong2015-desk", RNN)
     write_bundle(folder, config, constant_weights(config, tokenizers), tokenizers, "# A card\n")
-    Bundle.open(folder)
-    Bundle.open(as_archive(folder) or folder)  # the control; and Python has loaded all it needs to read one
+    Bundle.open(folder)  # the control; and Python has loaded all it needs to read one
     return folder
 
 
