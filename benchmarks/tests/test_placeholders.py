@@ -43,7 +43,7 @@ def measured(suffix: str, count: int = 90) -> dict[str, Any]:
 
 
 SAME_READER = {".htm", ".yml", ".mqxliff", ".sdlxliff", ".ssa"}
-# In LaTeX, placeholders such as \\(name) and %s are syntax of its own.
+# In LaTeX, placeholders such as \(name) and %s are syntax of its own.
 NOT_MEASURED = {".ass", ".epub", ".ipynb", ".mdx", ".odp", ".ods", ".tex", ".vtt", ".xlsx"}
 
 
