@@ -235,10 +235,7 @@ def _toml_value(value: object) -> str:
 def read_bundle_model(bundle: Path) -> dict[str, Any]:
     """Return the table ``[model]`` of the folder of a bundle; nothing else of the bundle is read or verified."""
     if bundle.is_file():
-        raise ConfigError(
-            f"start.bundle {bundle} is a file, and [model] has no family; unpack the archive, or copy the section "
-            f"[model] of its {PROJECT}"
-        )
+        raise ConfigError(f"start.bundle must be the folder of a bundle, got the file {bundle}; unpack an archive")
     path = bundle / PROJECT
     missing, fix = f"start.bundle must be a bundle, got {bundle}; there is no {path}", "name another bundle"
     model = parse_toml(read_toml_text(path, str(path), missing=missing, fix=fix), str(path), fix).get("model")

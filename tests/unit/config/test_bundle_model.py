@@ -25,7 +25,7 @@ def test_fine_tuning_takes_the_model_of_its_bundle(tmp_path: Path):
     ("name", "message"),
     [
         ("missing", "start.bundle must be a bundle, got .*missing; there is no .*dragoman.toml"),
-        ("archive.zip", "start.bundle .*archive.zip is a file, .* unpack the archive"),
+        ("archive.zip", "start.bundle must be the folder of a bundle, got the file .*archive.zip; unpack an archive"),
         ("empty", "has no section .model. with a family"),
     ],
 )
