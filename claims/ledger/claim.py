@@ -83,7 +83,33 @@ class Comparison(Settings):
     rule: Literal["difference", "equivalence"] = "difference"
     """Decision rule: the effect is larger than the smallest one, or its absolute value is smaller."""
     is_precondition: bool = False
-    """Whether this is no part of the claim, but must hold for its other comparisons to decide anything."""
+    """Whether this is a precondition or a control, no part of the claim: unless it holds, the claim is not tested."""
+
+
+Texts = dict[ReportLanguage, str]
+"""A text in English and Chinese."""
+
+
+class EarlierVerdict(Settings):
+    """A verdict of an earlier round, and why the experiment or the rule was replaced."""
+
+    date: str
+    """Day of the verdict."""
+    verdict: Literal["holds here", "does not hold here", "cannot be told at this size"]  # old-words: ok
+    """The verdict of that day."""
+    effect: Texts
+    """The effect that decided, with its interval and limit."""
+    why: Texts
+    """Why there is another rule now."""
+
+
+class NextExperiment(Settings):
+    """The smallest experiment that would decide an open claim."""
+
+    experiment: Texts
+    """Task, size and rule in a few words."""
+    cpu_hours: NotNegative
+    """CPU hours of one core."""
 
 
 class ClaimTexts(Settings):
@@ -91,8 +117,8 @@ class ClaimTexts(Settings):
 
     title: str
     """The claim in a few words."""
-    decision: str
-    """The decision rule in words."""
+    decision: str = ""
+    """What the decision rule adds to the general one of the ledger."""
     limits: str = ""
     """What the experiment does not show."""
     figure: str = ""
@@ -110,7 +136,7 @@ class Claim(Settings):
     """Number of the claim."""
     title: str
     """The claim in a few words."""
-    statement: dict[ReportLanguage, str]
+    statement: Texts
     """The claim as the note makes it, in English and Chinese."""
     origin: ClaimOrigin
     """Where the claim was made."""
@@ -119,15 +145,25 @@ class Claim(Settings):
     seeds: Size = 3
     """Number of seeds of each variant."""
     alpha: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.05
-    """Error rate of all comparisons together (Holm's correction)."""
+    """Largest probability of a wrong verdict."""
     holds_if: Literal["all", "any"] = "all"
     """Whether all comparisons must hold, or one of them."""
-    decision: str
-    """The decision rule in words."""
+    decision: str = ""
+    """What the decision rule adds to the general one of the ledger."""
     limits: str = ""
     """What the experiment does not show."""
-    findings: dict[ReportLanguage, str] = Field(default_factory=dict)
-    """What was not expected, in English and Chinese; written after the runs."""
+    findings: Texts = Field(default_factory=dict)
+    """What was not expected; written after the runs."""
+    choose: Texts = Field(default_factory=dict)
+    """What follows for somebody who builds a translator; written after the verdict."""
+    unfit: Texts = Field(default_factory=dict)
+    """Why the experiment, as it was run, does not test the claim; the claim is then not tested."""
+    earlier: list[EarlierVerdict] = Field(default_factory=list)
+    """Verdicts of earlier rounds, the newest last."""
+    next: NextExperiment | None = None
+    """What would decide the claim if it is open or not tested."""
+    column: Literal["cells", "sequence", "attention", "transformer"]
+    """Column of the claim on the page of all claims."""
     searches: list[str] = Field(default_factory=list)
     """Searches that all variants are measured with, in addition to those of the terms; for figures."""
     variants: dict[str, Variant]
@@ -215,6 +251,8 @@ class CorpusFiles(Settings):
     """Validation files."""
     test: Pair
     """Test files."""
+    more_tests: list[Pair] = Field(default_factory=list)
+    """Further test files; the models are measured on all of them together."""
     sha256: dict[str, str]
     """Digest of each file."""
     join: list[Size] = Field(default_factory=list)
@@ -239,6 +277,8 @@ class _Introduction(Settings):
 
     en: str
     zh: str
+    appendix: Texts = Field(default_factory=dict)
+    """Qualifications of earlier rounds, with their dates."""
 
 
 @dataclass(frozen=True)
@@ -249,8 +289,10 @@ class Ledger:
     claims: tuple[Claim, ...]
     corpora: dict[str, CorpusFiles]
     pool: PoolSettings
-    introduction: dict[ReportLanguage, str] = field(default_factory=dict)
+    introduction: Texts = field(default_factory=dict)
     """Introduction of the report, in English and Chinese, from `introduction.toml`."""
+    appendix: Texts = field(default_factory=dict)
+    """Qualifications of earlier rounds, at the end of the report."""
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -263,7 +305,10 @@ class Ledger:
         pool = _read(settings, PoolSettings) if settings.is_file() else PoolSettings()
         texts = folder / "introduction.toml"
         introduction = _read(texts, _Introduction).model_dump() if texts.is_file() else {}
-        return cls(folder, tuple(sorted(found, key=lambda claim: int(claim.id[1:]))), corpora, pool, introduction)
+        appendix = introduction.pop("appendix", {})
+        return cls(
+            folder, tuple(sorted(found, key=lambda claim: int(claim.id[1:]))), corpora, pool, introduction, appendix
+        )
 
     def claim(self, name: str) -> Claim:
         """Return a claim by its number."""

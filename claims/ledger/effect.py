@@ -3,8 +3,11 @@
 Every resample draws sentences with replacement, the same for all terms, and for each variant a mean of its seeds.
 Three seeds drawn with replacement have 27 results, too few for the quantiles of Holm's correction; the mean is
 therefore drawn from a normal distribution with the standard error of the seeds (a parametric bootstrap). Deviations are
-multiplied by t/z and used with both signs. t is the quantile of Student's distribution with the degrees of freedom of
-Welch's test, rounded down, z that of the normal distribution. Papers: [koehn2004] for sentences, [clark2011] for seeds.
+multiplied by t/z and used with both signs. t is the quantile of Student's distribution, z that of the normal
+distribution. Papers: [koehn2004] for sentences, [clark2011] for seeds.
+
+The spread of the seeds is pooled over all models of the same base and corpus, if it is alike: `pooled_spread` tests it.
+A variant whose spread is not alike keeps its own, with the degrees of freedom of Welch's test, rounded down.
 """
 
 from __future__ import annotations
@@ -20,9 +23,11 @@ from numpy.typing import NDArray
 
 from claims.ledger.claim import Comparison
 from claims.ledger.measures import measure, term_counts
+from claims.ledger.peers import Peers
 from claims.ledger.record import ModelRecord
+from claims.ledger.seed_spread import seed_error
 from dragoman.errors import DataError
-from dragoman.evaluation.significance.student_t import t_quantile, welch_error
+from dragoman.evaluation.significance.student_t import t_quantile
 
 RESAMPLES = 2000
 _SEED = 20190101
@@ -74,13 +79,15 @@ class Effect:
 def compute_effect(
     comparison: Comparison,
     records: Mapping[str, Sequence[ModelRecord]],
+    peers: Peers | None = None,
     *,
     resamples: int = RESAMPLES,
     seed: int = _SEED,
 ) -> Effect:
     """Compute the effect of a comparison from the records of its variants, one per seed of the training.
 
-    `seed` is that of the resampled sentences; the draws for seeds of the training are always the same.
+    `seed` is that of the resampled sentences; the draws for seeds of the training are always the same. `peers` are
+    the models over which the spread of the seeds may be pooled.
     """
     sampling = _sample_sentences(comparison, records, resamples, np.random.default_rng([seed, 0]))
     sentence_part = np.zeros(resamples)
@@ -92,9 +99,15 @@ def compute_effect(
         value += weight * float(observed.mean())
         sentence_part += weight * resampled.mean(1)
         by_variant[name] = by_variant.get(name, 0.0) + weight * observed
-    samples = [scores.tolist() for scores in by_variant.values()]
-    has_several_seeds = min(map(len, samples)) > 1
-    error, freedom = welch_error(samples) if has_several_seeds else (0.0, 0)
+    samples = {name: tuple(scores.tolist()) for name, scores in by_variant.items()}
+    error, freedom = 0.0, 0.0
+    if min(map(len, samples.values())) > 1:
+        error, freedom = seed_error(
+            [
+                (own, peers.spread(comparison, name, records[name], own) if peers else None)
+                for name, own in samples.items()
+            ]
+        )
     by_seed = tuple(tuple(float(score) for score in observed) for observed in sampling.observed)
     return Effect(comparison, value, by_seed, sentence_part, error, int(freedom + _TOLERANCE))
 

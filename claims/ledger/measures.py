@@ -14,6 +14,9 @@ from claims.measurement.attention_statistics import COLUMNS, COVERAGE
 from claims.measurement.word_counts import WORD_COLUMNS
 from dragoman.errors import ConfigError
 
+REACHED = 0.95
+"""Share of right answers from which on a size counts as reached."""
+
 Totals = NDArray[np.float64]
 """Summed statistics. Shape: [*, statistics]."""
 
@@ -144,6 +147,36 @@ def _sample_logarithms(record: ModelRecord, condition: str) -> NDArray[np.float6
     return counts
 
 
+def _reach(record: ModelRecord, condition: str) -> NDArray[np.float64]:
+    """Return log2 of the largest size of a condition with a share of right answers of `REACHED`, one round.
+
+    Half of the smallest size if none has it.
+    """
+    samples = record.facts.get("samples", {})
+    sizes = {
+        int(size): np.mean(values)
+        for name, values in samples.items()
+        for words, _, size in [name.rpartition(" ")]
+        if words == condition and size.isdecimal()
+    }
+    if not sizes:
+        raise MissingStatisticsError(
+            f"the record of {record.facts['name']} must have sizes of the condition {condition!r}, got only "
+            f"{', '.join(samples)}; correct it in the claim"
+        )
+    largest = max((size for size, share in sizes.items() if share >= REACHED), default=min(sizes) / 2)
+    return np.array([[np.log2(largest), 1.0]])
+
+
+def _token_losses(record: ModelRecord, _search: str) -> NDArray[np.float64]:
+    if "losses" not in record.facts["test"]:
+        raise MissingStatisticsError(
+            f"the record of {record.facts['name']} has no losses per sentence; measure it again with "
+            "`python -m claims run`"
+        )
+    return np.array(record.facts["test"]["losses"], np.float64).T
+
+
 def _ratio(totals: Totals) -> NDArray[np.float64]:
     ratio: NDArray[np.float64] = totals[..., 0] / totals[..., 1]
     return ratio
@@ -154,7 +187,10 @@ def _percentage(totals: Totals) -> NDArray[np.float64]:
 
 
 _ALL = [
+    Measure("test-loss", "nats per token", _token_losses, _ratio),
     Measure("bleu", "BLEU", _bleu_counts, bleu_of_totals),
+    Measure("doublings", "doublings", _sample_values, _ratio),
+    Measure("reach", "doublings", _reach, _ratio),
     Measure("log2", "doublings", _sample_logarithms, _ratio),
     Measure("share", "share", _sample_values, _ratio),
     Measure("attention-small", "share of weights < 0.01", _attention_counts("small", "cells"), _ratio),

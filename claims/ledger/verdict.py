@@ -1,4 +1,8 @@
-"""Decide on claims: three verdicts, with Holm's correction over the comparisons of a claim."""
+"""Decide on claims: four verdicts, each wrong with at most the error rate of its claim.
+
+A verdict that needs all comparisons of a claim is an intersection–union test: each comparison has the full error rate.
+A verdict for which one comparison is enough has Holm's correction. Papers: [berger1982], [holm1979].
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from enum import StrEnum
 from claims.ledger.claim import Claim, Comparison
 from claims.ledger.effect import RESAMPLES, Effect, compute_effect
 from claims.ledger.measures import has_counts
+from claims.ledger.peers import Peers
 from claims.ledger.record import ModelRecord
 
 
@@ -18,6 +23,7 @@ class ClaimVerdict(StrEnum):
     HOLDS = "holds here"
     FAILS = "does not hold here"
     OPEN = "cannot be told at this size"  # old-words: ok
+    NOT_TESTED = "not tested"
 
 
 _PRECISION = 40  # bisections of a p-value
@@ -25,12 +31,12 @@ _PRECISION = 40  # bisections of a p-value
 
 @dataclass(frozen=True)
 class ComparisonResult:
-    """The effect of a comparison, its interval at the level of Holm's correction, and the verdict on it."""
+    """The effect of a comparison, its interval, and the verdict on it."""
 
     effect: Effect
     interval: tuple[float, float]
     alpha: float
-    """Error rate of the interval."""
+    """Error rate of the interval: that of the claim, or less by Holm's correction."""
     verdict: ClaimVerdict
 
 
@@ -39,7 +45,8 @@ class ClaimResult:
     """The verdict on a claim. `seeds` is the smallest number of seeds of a measured variant.
 
     A comparison stays open until all its seeds are measured: repeated decisions, after each seed, would be wrong more
-    often. A claim of which only some comparisons are measured stays open, unless one of them decides it.
+    often. A claim of which only some comparisons are measured stays open, unless one of them decides it. If a measured
+    precondition or control does not hold, or the experiment does not fit the claim, it is not tested.
     """
 
     claim: Claim
@@ -59,10 +66,17 @@ class ClaimResult:
         ]
 
 
-def decide(claim: Claim, records: Mapping[str, Sequence[ModelRecord]], *, resamples: int = RESAMPLES) -> ClaimResult:
+def decide(
+    claim: Claim,
+    records: Mapping[str, Sequence[ModelRecord]],
+    peers: Peers | None = None,
+    *,
+    resamples: int = RESAMPLES,
+) -> ClaimResult:
     """Decide on a claim from the records of its variants.
 
-    Comparisons that lack records, or whose records lack statistics, are not measured.
+    Comparisons that lack records, or whose records lack statistics, are not measured. The spread of seeds is
+    pooled over `peers` where it is alike.
     """
     effects, unmeasured = [], []
     for comparison in claim.comparisons:
@@ -71,14 +85,14 @@ def decide(claim: Claim, records: Mapping[str, Sequence[ModelRecord]], *, resamp
             for name in {term.variant for term in comparison.terms}
         }
         if all(usable.values()):
-            effects.append(compute_effect(comparison, usable, resamples=resamples))
+            effects.append(compute_effect(comparison, usable, peers, resamples=resamples))
         else:
             unmeasured.append(comparison)
-    results = holm(effects, claim.alpha, comparisons=len(claim.comparisons), seeds=claim.seeds)
+    results = decide_comparisons(effects, claim, unmeasured=len(unmeasured))
     models = {record.facts["key"]: record for some in records.values() for record in some}
     return ClaimResult(
         claim,
-        _combined(results, unmeasured, claim.holds_if),
+        _combined(results, unmeasured, claim),
         tuple(results),
         tuple(unmeasured),
         min((len(some) for some in records.values() if some), default=0),
@@ -86,26 +100,36 @@ def decide(claim: Claim, records: Mapping[str, Sequence[ModelRecord]], *, resamp
     )
 
 
-def holm(effects: Sequence[Effect], alpha: float, *, comparisons: int = 0, seeds: int = 1) -> list[ComparisonResult]:
-    """Decide on several effects with a common error rate. Paper: [holm1979].
+def decide_comparisons(effects: Sequence[Effect], claim: Claim, *, unmeasured: int = 0) -> list[ComparisonResult]:
+    """Decide on the effects of a claim.
 
-    The effect with the smallest p-value is decided at alpha/m, the next one at alpha/(m − 1), and so on, up to the
-    first one that stays open; the rest stays open too. m is the number of `comparisons`, of effects by default. An
-    effect of fewer than `seeds` seeds stays open, and comes last.
+    Each effect is decided alone, at the error rate of the claim. A verdict that decides the whole claim by itself must
+    also pass Holm's correction: the clearest effect is decided at alpha/m, the next one at alpha/(m − 1), up to the
+    first one that stays open. m is the number of comparisons, preconditions left out.
     """
-    total = comparisons or len(effects)
-    lacks_seeds = [effect.seeds < seeds for effect in effects]
-    order = sorted(range(len(effects)), key=lambda place: (lacks_seeds[place], _p_value(effects[place])))
-    results: dict[int, ComparisonResult] = {}
+    alpha, (lone, _) = claim.alpha, decisive_verdicts(claim)
+    results = []
+    for effect in effects:
+        interval = effect.interval(alpha)
+        is_complete = effect.seeds >= claim.seeds
+        verdict = decide_comparison(effect.comparison, interval) if is_complete else ClaimVerdict.OPEN
+        results.append(ComparisonResult(effect, interval, alpha, verdict))
+    family = [place for place, each in enumerate(results) if not each.effect.comparison.is_precondition]
+    alone = sorted((_p_value(effects[place]), place) for place in family if results[place].verdict == lone)
     is_open = False
-    for rank, place in enumerate(order):
-        level = alpha / (total - rank)
-        interval = effects[place].interval(level)
-        is_open = is_open or lacks_seeds[place]
-        verdict = ClaimVerdict.OPEN if is_open else decide_comparison(effects[place].comparison, interval)
-        is_open = verdict == ClaimVerdict.OPEN
-        results[place] = ComparisonResult(effects[place], interval, level, verdict)
-    return [results[place] for place in range(len(effects))]
+    for rank, (_, place) in enumerate(alone):
+        effect, level = effects[place], alpha / (len(family) + unmeasured - rank)
+        interval = effect.interval(level)
+        is_open = is_open or decide_comparison(effect.comparison, interval) != lone
+        results[place] = ComparisonResult(effect, interval, level, ClaimVerdict.OPEN if is_open else lone)
+    return results
+
+
+def decisive_verdicts(claim: Claim) -> tuple[ClaimVerdict, ClaimVerdict]:
+    """Return the verdict for which one comparison is enough, and the one that requires all."""
+    if claim.holds_if == "all":
+        return ClaimVerdict.FAILS, ClaimVerdict.HOLDS
+    return ClaimVerdict.HOLDS, ClaimVerdict.FAILS
 
 
 def decide_comparison(comparison: Comparison, interval: tuple[float, float]) -> ClaimVerdict:
@@ -137,16 +161,19 @@ def _p_value(effect: Effect) -> float:
     return high
 
 
-def _combined(results: Sequence[ComparisonResult], unmeasured: Sequence[Comparison], holds_if: str) -> ClaimVerdict:
-    """Return the verdict on a claim; it is open unless all preconditions hold."""
-    given = [(each.effect.comparison, each.verdict) for each in results]
-    given += [(comparison, ClaimVerdict.OPEN) for comparison in unmeasured]
-    if any(each.is_precondition and verdict != ClaimVerdict.HOLDS for each, verdict in given):
+def _combined(results: Sequence[ComparisonResult], unmeasured: Sequence[Comparison], claim: Claim) -> ClaimVerdict:
+    """Return the verdict on a claim."""
+    if claim.unfit:
+        return ClaimVerdict.NOT_TESTED
+    conditions = [each for each in results if each.effect.comparison.is_precondition]
+    if any(each.verdict != ClaimVerdict.HOLDS for each in conditions):
+        is_complete = all(each.effect.seeds >= claim.seeds for each in conditions)
+        return ClaimVerdict.NOT_TESTED if is_complete else ClaimVerdict.OPEN
+    if any(comparison.is_precondition for comparison in unmeasured):
         return ClaimVerdict.OPEN
-    verdicts = [verdict for each, verdict in given if not each.is_precondition]
-    decisive, other = (
-        (ClaimVerdict.FAILS, ClaimVerdict.HOLDS) if holds_if == "all" else (ClaimVerdict.HOLDS, ClaimVerdict.FAILS)
-    )
-    if decisive in verdicts:
-        return decisive
-    return ClaimVerdict.OPEN if ClaimVerdict.OPEN in verdicts else other
+    verdicts = [each.verdict for each in results if not each.effect.comparison.is_precondition]
+    verdicts += [ClaimVerdict.OPEN for _ in unmeasured]
+    lone, together = decisive_verdicts(claim)
+    if lone in verdicts:
+        return lone
+    return ClaimVerdict.OPEN if ClaimVerdict.OPEN in verdicts else together

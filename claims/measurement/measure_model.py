@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from claims.ledger.record import MAIN_SEARCH
 from claims.measurement.attention_intervention import INTERVENTIONS, intervene
 from claims.measurement.attention_statistics import AttentionStatistics
@@ -16,11 +18,13 @@ from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
 from dragoman.config import ModelConfig, TransformerConfig
 from dragoman.config.search import SearchSettings
+from dragoman.data.batch import Batch
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import ConfigError
 from dragoman.evaluation.metrics.corpus_scores import compute_score
 from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics
 from dragoman.models.build import build_model
+from dragoman.training.losses import cross_entropy
 
 _BATCH = 64
 _STATISTICS = 6  # both lengths and the matches by order; the other counts follow from them
@@ -64,6 +68,24 @@ def gold_statistics(bundle: Bundle, gold: GoldSentences) -> dict[str, Any]:
     assert isinstance(translator.engine, TorchEngine)
     found: dict[str, Any] = {"source_changes": change_columns(translator.engine.model, bundle.tokenizers(), gold)}
     return found | ({"links": link_columns(translator, gold)} if has_attention(bundle.config.model) else {})
+
+
+def sentence_losses(bundle: Bundle, sources: Sequence[str], references: Sequence[str]) -> list[list[float]]:
+    """Return −log p of each reference in nats, and its number of tokens."""
+    translator = Translator.open(bundle, engine="torch", threads=1)
+    assert isinstance(translator.engine, TorchEngine)
+    model, tokenizers = translator.engine.model, bundle.tokenizers()
+    rows = []
+    for first in range(0, len(sources), _BATCH):
+        texts = zip(sources[first : first + _BATCH], references[first : first + _BATCH], strict=True)
+        pairs = [(tokenizers["source"].encode(source), tokenizers["target"].encode(target)) for source, target in texts]
+        batch = Batch.from_pairs(pairs)
+        with torch.inference_mode():
+            decoded = model(batch.source, batch.source_lengths, batch.inputs, batch.target_lengths)
+            found = cross_entropy(model.decoder.output, decoded.features, batch.labels, batch.target_lengths)
+        rows += zip(found.losses.double().sum(1).tolist(), batch.target_lengths.tolist(), strict=True)
+    nats, tokens = zip(*rows, strict=True)
+    return [[round(value, 3) for value in nats], list(tokens)]
 
 
 def search_texts(translator: Translator, sources: Sequence[str], name: str) -> list[str]:

@@ -13,10 +13,12 @@ import torch
 from torch import Tensor
 
 from claims.measurement.first_word_latency import first_word_latency
-from claims.measurement.gradient_distance import clipping, gradient_distance
-from claims.measurement.gradient_noise import gradient_noise
-from claims.measurement.recall_task import recall_lag
+from claims.measurement.gradient_distance import gradient_distance
+from claims.measurement.hard_attention import gradient_noise, reversed_strings
+from claims.measurement.reading_order import reading_order
+from claims.measurement.recall_task import clipping_rates, recall_reach
 from claims.measurement.samples import Samples, interleaved
+from claims.measurement.toy_language import toy_language
 from claims.measurement.word_order import word_order
 from dragoman.config import RnnConfig, TransformerConfig
 from dragoman.data.batch import Batch
@@ -155,16 +157,19 @@ def softmax_gradient(seed: int, sizes: tuple[int, ...] = (4, 16, 64, 256, 1024),
 
 
 PROBES: dict[str, Callable[[int], Samples]] = {
+    "attention-noise": gradient_noise,
     "attention-step": attention_step,
     "cell-speed": cell_speed,
-    "clipping": clipping,
+    "clipping-rates": clipping_rates,
     "first-word-latency": first_word_latency,
     "gradient-distance": gradient_distance,
-    "gradient-noise": gradient_noise,
     "head-cost": head_cost,
-    "recall-lag": recall_lag,
+    "order-tasks": word_order,
+    "reading-order": reading_order,
+    "recall-reach": recall_reach,
+    "reversed-strings": reversed_strings,
     "softmax-gradient": softmax_gradient,
+    "toy-language": toy_language,
     "training-throughput": training_throughput,
-    "word-order": word_order,
 }
-"""Probes by name; the argument is a seed."""
+"""Probes by name; the argument is a seed. The records of a probe that is not here any more are kept."""

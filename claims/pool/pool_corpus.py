@@ -30,6 +30,7 @@ class PoolCorpus:
     corpus: CorpusFiles
     files: dict[str, tuple[Path, Path]]
     gold: GoldSentences | None = None
+    more_tests: tuple[tuple[Path, Path], ...] = ()
 
     def config(self, model: PoolModel, prepared: Path) -> Config:
         """Return the configuration of a model with its data section."""
@@ -44,9 +45,10 @@ class PoolCorpus:
         return parse_config(table)
 
     def test(self) -> tuple[list[str], list[str]]:
-        """Return the sources and the references of the test set."""
-        source, target = self.files["test"]
-        return read_lines(source), read_lines(target)
+        """Return the sources and the references of all test sets."""
+        pairs = [self.files["test"], *self.more_tests]
+        sources, references = ([line for pair in pairs for line in read_lines(pair[side])] for side in (0, 1))
+        return sources, references
 
 
 def open_corpus_files(corpus: CorpusFiles, data: Path, work: Path) -> PoolCorpus:
@@ -59,7 +61,8 @@ def open_corpus_files(corpus: CorpusFiles, data: Path, work: Path) -> PoolCorpus
         sizes = dict.fromkeys(_SPLITS, corpus.join) | {"test": corpus.test_join or corpus.join}
         files = {split: _joined(pair, corpus, sizes[split], work / split) for split, pair in files.items()}
     if corpus.gold is None:
-        return PoolCorpus(corpus, files)
+        more = [tuple(_verified(data / name, corpus.sha256.get(name)) for name in pair) for pair in corpus.more_tests]
+        return PoolCorpus(corpus, files, more_tests=tuple((source, target) for source, target in more))
     names = (corpus.gold.source, corpus.gold.target, corpus.gold.links)
     gold = _gold_sentences([_verified(data / name, corpus.sha256.get(name)) for name in names], corpus.gold)
     files = {split: _separated(pair, corpus, split, work / split) for split, pair in files.items()}

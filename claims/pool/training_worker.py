@@ -20,7 +20,7 @@ import torch
 
 from claims.ledger.claim import CorpusFiles
 from claims.ledger.record import FORMAT, ModelRecord
-from claims.measurement.measure_model import gold_statistics, measure_model
+from claims.measurement.measure_model import gold_statistics, measure_model, sentence_losses
 from claims.pool.pool_corpus import open_corpus_files
 from claims.pool.pool_model import CODE_VERSION, PoolModel
 from claims.pool.record_texts import word_counts
@@ -158,6 +158,7 @@ def train_and_measure(order: WorkOrder) -> bool:
         "test": {"files": list(model.corpus.test), "source_words": [len(text.split()) for text in sources]},
     }
     bundle = Bundle.open(run / "bundle", trusted=True)
+    facts["test"]["losses"] = sentence_losses(bundle, sources, references)
     if corpus.gold is not None:
         facts |= gold_statistics(bundle, corpus.gold)
     for measured in measure_model(bundle, sources, references, order.searches):

@@ -11,6 +11,7 @@ from pathlib import Path
 from claims.ledger.claim import Claim, Comparison, Ledger, ReportLanguage, Term
 from claims.ledger.effect import compute_effect
 from claims.ledger.measures import has_counts, measure
+from claims.ledger.peers import Peers
 from claims.ledger.record import MAIN_SEARCH, ModelRecord, RecordStore
 from claims.ledger.required_size import MAX_SEEDS, seeds_needed, sentence_count, sentence_factor
 from claims.ledger.verdict import ClaimResult, ClaimVerdict, ComparisonResult, decide, decide_comparison
@@ -44,14 +45,15 @@ class LedgerReport:
     def compute(cls, ledger: Ledger, store: RecordStore, claims: Sequence[Claim] | None = None) -> LedgerReport:
         """Read the records and decide on the claims (default: all) that have enough of them."""
         claims = ledger.claims if claims is None else claims
-        models = pool_models(ledger, claims)
-        records = {model.key: store.read(model) for model in models if store.has(model)}
+        known = {model.key: store.read(model) for model in pool_models(ledger, ledger.claims) if store.has(model)}
+        records = {model.key: known[model.key] for model in pool_models(ledger, claims) if model.key in known}
+        peers = Peers.of(known.values())
         results, remaining = {}, {}
         for claim in claims:
             left = remaining_runs(ledger, [claim], store)
             if left.missing or left.incomplete:
                 remaining[claim.id] = left
-            result = decide(claim, claim_records(ledger, claim, records))
+            result = decide(claim, claim_records(ledger, claim, records), peers)
             if result.comparisons:
                 results[claim.id] = result
         return cls(ledger, results, records, remaining, remaining_runs(ledger, claims, store))

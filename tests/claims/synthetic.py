@@ -42,6 +42,7 @@ def claim(*, swapped: bool = False, least: float = 0.5, rule: str = "difference"
         {
             "id": "C1",
             "title": "new is better than old",
+            "column": "cells",
             "statement": {"en": "New is better.", "zh": "新的更好。"},
             "origin": {"note": "000"},
             "decision": "the whole interval is above the smallest effect",

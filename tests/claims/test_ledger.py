@@ -28,7 +28,8 @@ def test_every_claim_has_both_languages_and_a_rule(ledger: Ledger):
     for each in ledger.claims:
         assert set(each.statement) == {"en", "zh"}
         assert set(each.findings) in (set(), {"en", "zh"})
-        assert each.decision
+        for text in (each.choose, each.unfit, *(part for old in each.earlier for part in (old.effect, old.why))):
+            assert set(text) in (set(), {"en", "zh"})
         assert each.seeds >= 3
         assert all(measure(comparison.measure) for comparison in each.comparisons)
 

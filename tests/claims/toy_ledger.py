@@ -29,6 +29,7 @@ WORDS = [
 CLAIM = """
 id = "C1"
 title = "Wide is better than narrow"
+column = "cells"
 decision = "The whole interval is above the smallest effect."
 seeds = 1
 searches = ["keep-1"]

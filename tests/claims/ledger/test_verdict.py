@@ -1,14 +1,17 @@
-"""Verdicts: three outcomes, Holm's correction, and controls."""
+"""Verdicts: four outcomes, what needs a correction and what does not, and controls."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
 from claims.ledger.effect import compute_effect
-from claims.ledger.verdict import decide, decide_comparison, holm
+from claims.ledger.verdict import decide, decide_comparison, decide_comparisons
 from tests.claims.synthetic import claim, records
 
 HOLDS, FAILS, OPEN = "holds here", "does not hold here", "cannot be told at this size"
+NOT_TESTED = "not tested"
 
 
 @pytest.mark.parametrize(
@@ -47,13 +50,30 @@ def test_the_same_models_in_both_variants_do_not_hold():
     assert decide(claim(), {"new": same, "old": same}).verdict in (FAILS, OPEN)
 
 
-def test_holm_decides_the_clearest_effect_at_the_strictest_level_and_stops_at_the_first_open_one():
+def test_what_all_must_show_needs_no_correction_and_what_one_shows_has_holms():
+    found = {"new": records(0.7, 1), "old": records(0.5, 2)}
+    three = claim().comparisons * 3
+    for holds_if, level in (("all", 0.05), ("any", 0.05 / 3)):
+        result = decide(claim().model_copy(update={"comparisons": three, "holds_if": holds_if}), found)
+        assert (result.verdict, result.comparisons[0].alpha) == (HOLDS, pytest.approx(level))
+    losing = claim(swapped=True).comparisons * 3
+    for holds_if, level in (("all", 0.05 / 3), ("any", 0.05)):
+        result = decide(claim().model_copy(update={"comparisons": losing, "holds_if": holds_if}), found)
+        assert (result.verdict, result.comparisons[0].alpha) == (FAILS, pytest.approx(level))
+
+
+def test_an_effect_that_is_clear_alone_is_open_where_holms_correction_does_not_pass():
+    """An interval just above the limit, among ten comparisons of which one is enough."""
     comparison = claim().comparisons[0]
-    clear = compute_effect(comparison, {"new": records(0.7, 1), "old": records(0.5, 2)})
-    unclear = compute_effect(comparison, {"new": records(0.605, 3), "old": records(0.6, 4)})
-    results = holm([unclear, clear], 0.05)
-    assert [result.verdict for result in results] == [OPEN, HOLDS]
-    assert [result.alpha for result in results] == [0.05, 0.025]
+    effect = compute_effect(comparison, {"new": records(0.63, 1), "old": records(0.6, 2)})
+    low, _ = effect.interval(0.05)
+    near = effect.comparison.model_copy(update={"smallest_effect": low - 0.01})
+    effect = replace(effect, comparison=near)
+    asked = claim().model_copy(update={"holds_if": "any", "comparisons": [near]})
+    assert [each.verdict for each in decide_comparisons([effect], asked)] == [HOLDS]
+    assert [each.verdict for each in decide_comparisons([effect], asked, unmeasured=9)] == [OPEN]
+    together = asked.model_copy(update={"holds_if": "all"})
+    assert [each.verdict for each in decide_comparisons([effect], together, unmeasured=9)] == [HOLDS]
 
 
 def test_all_comparisons_must_hold_unless_one_is_enough():
@@ -63,14 +83,30 @@ def test_all_comparisons_must_hold_unless_one_is_enough():
         assert decide(claim().model_copy(update={"comparisons": both, "holds_if": holds_if}), found).verdict == verdict
 
 
-def test_a_claim_whose_precondition_does_not_hold_is_open():
+def test_a_claim_whose_control_fails_is_not_tested():
     found = {"new": records(0.7, 1), "old": records(0.5, 2)}
-    for swapped, is_precondition, verdict in ((True, True, OPEN), (True, False, FAILS), (False, True, HOLDS)):
+    for swapped, is_precondition, verdict in ((True, True, NOT_TESTED), (True, False, FAILS), (False, True, HOLDS)):
         (first,) = claim(swapped=swapped).comparisons
         both = [first.model_copy(update={"is_precondition": is_precondition}), *claim().comparisons]
         assert decide(claim().model_copy(update={"comparisons": both}), found).verdict == verdict
     failing = [claim().comparisons[0].model_copy(update={"is_precondition": True}), *claim(swapped=True).comparisons]
     assert decide(claim().model_copy(update={"comparisons": failing}), found).verdict == FAILS
+
+
+def test_a_control_that_is_not_measured_yet_leaves_the_claim_open():
+    found = {"new": records(0.7, 1), "old": records(0.5, 2), "other": []}
+    (first,) = claim().comparisons
+    term = first.terms[0].model_copy(update={"variant": "other"})
+    control = first.model_copy(update={"is_precondition": True, "terms": [term]})
+    both = claim().model_copy(update={"comparisons": [control, first]})
+    assert decide(both, found).verdict == OPEN
+    assert decide(both, found | {"other": records(0.3, 3, seeds=2)}).verdict == OPEN  # a seed is missing
+
+
+def test_an_experiment_that_does_not_fit_leaves_the_claim_not_tested():
+    found = {"new": records(0.7, 1), "old": records(0.5, 2)}
+    unfit = claim().model_copy(update={"unfit": {"en": "too small", "zh": "太小"}})
+    assert decide(unfit, found).verdict == NOT_TESTED
 
 
 def test_a_partly_measured_claim_stays_open_unless_a_measured_comparison_decides_it():
@@ -87,7 +123,7 @@ def test_a_partly_measured_claim_stays_open_unless_a_measured_comparison_decides
         result = decide(claim().model_copy(update={"comparisons": both}), found)
         assert result.verdict == verdict
         assert result.unmeasured == (open_one,)
-        assert [each.alpha for each in result.comparisons] == [0.025]
+        assert [each.alpha for each in result.comparisons] == [0.025 if swapped else 0.05]
 
 
 def test_a_comparison_stays_open_until_all_its_seeds_are_there():
@@ -95,11 +131,3 @@ def test_a_comparison_stays_open_until_all_its_seeds_are_there():
     result = decide(claim(), found)
     assert (result.verdict, result.comparisons[0].verdict) == (OPEN, OPEN)
     assert decide(claim().model_copy(update={"seeds": 2}), found).verdict == HOLDS
-
-
-def test_a_comparison_without_all_its_seeds_is_last_in_the_order_of_holm():
-    comparison = claim().comparisons[0]
-    clear = compute_effect(comparison, {"new": records(0.8, 1, seeds=2), "old": records(0.4, 2, seeds=2)})
-    other = compute_effect(comparison, {"new": records(0.7, 3), "old": records(0.5, 4)})
-    results = holm([clear, other], 0.05, seeds=3)
-    assert [(result.verdict, result.alpha) for result in results] == [(OPEN, 0.05), (HOLDS, 0.025)]

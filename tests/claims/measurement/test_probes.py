@@ -12,8 +12,8 @@ from claims.ledger.claim import Comparison
 from claims.ledger.effect import compute_effect
 from claims.ledger.record import ModelRecord
 from claims.measurement.first_word_latency import first_word_latency
-from claims.measurement.gradient_distance import clipping, gradient_distance
-from claims.measurement.gradient_noise import gradient_noise, relative_variance
+from claims.measurement.gradient_distance import gradient_distance
+from claims.measurement.hard_attention import gradient_noise, relative_variance
 from claims.measurement.probes import (
     attention_step,
     cell_speed,
@@ -21,7 +21,6 @@ from claims.measurement.probes import (
     softmax_gradient,
     training_throughput,
 )
-from claims.measurement.recall_task import recall_lag
 from claims.measurement.samples import Samples, interleaved
 from claims.pool.probe_run import ProbeRun
 from claims.pool.probe_worker import run_probe
@@ -47,8 +46,6 @@ from dragoman.errors import ConfigError, DataError
             {f"{kind} {n}" for kind in ("rnn", "rnn-large", "gru-fused", "lstm") for n in (1, 4)},
         ),
         (lambda: gradient_noise(1, 1, 2), {"soft", "hard"}),
-        (lambda: clipping(1, 1, 2, 3), {"clipped", "unclipped"}),
-        (lambda: recall_lag(1, ("rnn", "lstm"), (1,), 1), {"rnn", "lstm"}),
         (lambda: softmax_gradient(1, (4, 64)), {f"{kind} {n}" for kind in ("scaled", "unscaled") for n in (4, 64)}),
     ],
 )
@@ -92,5 +89,5 @@ def test_a_record_of_a_probe_gives_effects_in_doublings(tmp_path: Path):
 
 
 def test_an_unknown_probe_is_rejected(tmp_path: Path):
-    with pytest.raises(ConfigError, match="probe must be one of attention-step"):
+    with pytest.raises(ConfigError, match="probe must be one of attention-noise"):
         run_probe(ProbeRun("nothing", 1), tmp_path / "record.json.gz")

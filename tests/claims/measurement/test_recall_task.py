@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import torch
 
-from claims.measurement.gradient_distance import clipping, gradient_distance
-from claims.measurement.recall_task import SYMBOLS, RecallModel, recall_batch, recall_lag
+from claims.ledger.measures import REACHED
+from claims.measurement.gradient_distance import gradient_distance
+from claims.measurement.recall_task import (
+    RATES,
+    STARTS,
+    SYMBOLS,
+    RecallModel,
+    clipping_rates,
+    recall_batch,
+    recall_model,
+    recall_reach,
+)
 
 
 def test_the_answer_is_the_first_symbol_and_occurs_nowhere_else():
@@ -22,17 +32,34 @@ def test_the_model_answers_after_the_question():
 
 
 def test_a_short_lag_is_learned_and_none_without_updates():
-    assert recall_lag(1, ("gru-fused",), (1, 2), 300) == {"gru-fused": [2.0]}
-    assert recall_lag(1, ("gru-fused",), (4,), 1) == {"gru-fused": [2.0]}
-    assert recall_lag(1, ("gru-fused",), (4,), 300) == {"gru-fused": [4.0]}
+    untrained = recall_reach(1, (4,), 1)
+    assert max(untrained.values()) < [REACHED]
+    learned = recall_reach(1, (1, 2), 100)
+    assert learned["any 2"] >= [REACHED]
+    assert learned["lstm 2"] == [max(learned[f"lstm-bias-{bias} 2"][0] for bias in (0, 1, 3))]
+
+
+def test_starts_set_the_bias_of_the_gate_that_keeps_the_state_and_nothing_else():
+    for cell, first, starts in (("lstm", 64, STARTS["lstm"]), ("gru-fused", 64, STARTS["gru-fused"])):
+        low, *_, high = (recall_model(cell, start, 1).cell for start in starts)
+        same = low.b == high.b
+        assert same.nonzero().flatten().tolist() == [*range(first), *range(first + 64, len(low.b))]
+        assert (high.b[first : first + 64] == 3).all()
+        assert torch.equal(low.U, high.U)
+
+
+def test_the_orthogonal_start_keeps_lengths():
+    U = recall_model("rnn", STARTS["rnn"][1], 1).cell.U
+    assert torch.allclose(U @ U.T, torch.eye(64), atol=1e-5)
+
+
+def test_clipping_changes_nothing_where_the_gradient_is_small_and_keeps_a_large_rate_finite():
+    samples = clipping_rates(1, 2, 20)
+    assert set(samples) == {f"{name} {rate}" for name in ("clipped", "unclipped") for rate in RATES}
+    assert all(0 <= share <= 1 for shares in samples.values() for share in shares)
 
 
 def test_gradients_of_a_plain_cell_vanish_and_those_of_large_weights_do_not():
     samples = gradient_distance(1, (1, 16), 5, 64)
     assert max(samples["rnn 16"]) < 0.01 * min(samples["rnn 1"])
     assert min(samples["rnn-large 16"]) > max(samples["rnn 16"])
-
-
-def test_the_largest_loss_of_both_conditions_starts_with_the_same_weights():
-    samples = clipping(1, 2, 1, 4)
-    assert samples["clipped"] == samples["unclipped"]

@@ -1,13 +1,16 @@
-"""Noise of the gradient: how much it differs between batches, for soft and hard attention."""
+"""Hard attention: whether it learns to reverse strings, and its gradient noise. Papers: [xu2015], [williams1992]."""
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from claims.measurement.samples import Samples
+from claims.measurement.string_tasks import random_letters, train_on_strings
+from dragoman.api.notebook.tutorial_strings import Pair, decode, small_config, translate
 from dragoman.config import RnnConfig, TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.models.base import Model
@@ -17,26 +20,51 @@ from dragoman.text import EOS_ID
 from dragoman.training.losses import RewardBaseline
 from dragoman.training.step import objective
 
+RATE = 3e-3
+"""Learning rate of all models."""
+
 _VOCAB = 32
 _LENGTH = 8
 _SENTENCES = 16  # per batch
+_WIRINGS: dict[str, dict[str, Any]] = {
+    "soft": {"decoder": {"attend": "after"}, "attention": {"score": "general"}},
+    "hard": {"decoder": {"attend": "after"}, "attention": {"score": "general", "alignment": "hard"}},
+    "none": {"decoder": {"attend": "none"}},
+}
 
 
-def gradient_noise(seed: int, rounds: int = 8, batches: int = 32) -> Samples:
+def reversed_strings(seed: int, updates: int = 3000, test: int = 300) -> Samples:
+    """Whether each string of 4 to 10 letters is reversed without a mistake, with soft, hard and no attention."""
+    draw = random.Random(10_000 + seed)
+    pairs = [_pair(draw) for _ in range(test)]
+    samples: Samples = {}
+    for name, parts in _WIRINGS.items():
+        config = small_config(64, encoder={"bidirectional": True}, **parts)
+        model, _ = train_on_strings(config, _pair, updates, seed=seed, rate=RATE)
+        found = translate(model, [source for source, _ in pairs])
+        samples[name] = [float(decode(each.tokens) == target) for each, (_, target) in zip(found, pairs, strict=True)]
+    return samples
+
+
+def _pair(draw: random.Random) -> Pair:
+    text = random_letters(draw, 4, 10)
+    return text, text[::-1]
+
+
+def gradient_noise(seed: int, models: int = 2, batches: int = 128) -> Samples:
     """Relative variance of the gradient of the score weights over batches, for soft and hard attention.
 
-    Both models have the same initial weights and batches. Hard attention samples its positions, and is learned by
-    REINFORCE with a moving baseline. Papers: [xu2015] (section 4.1), [williams1992].
+    One value for each of several models with initial weights; soft and hard attention share weights and batches.
+    Hard attention samples its positions, and is learned by REINFORCE with a moving baseline (section 4.1).
     """
     samples: Samples = {"soft": [], "hard": []}
     for name, alignment in (("soft", "global"), ("hard", "hard")):
-        model = _model(alignment, seed)
-        draws = torch.Generator().manual_seed(seed)
-        baseline = RewardBaseline(0.9)
-        for place in range(rounds):
+        for number in range(models):
+            own = models * seed + number
+            model, draws, baseline = _model(alignment, own), torch.Generator().manual_seed(own), RewardBaseline(0.9)
             gradients: list[Tensor] = []
-            for number in range(place * batches, (place + 1) * batches):
-                gradient, baseline = _gradient(model, _batch(draws), seed, number, baseline)
+            for place in range(batches):
+                gradient, baseline = _gradient(model, _batch(draws), own, place, baseline)
                 gradients.append(gradient)
             samples[name].append(relative_variance(torch.stack(gradients)))
     return samples
