@@ -1,243 +1,129 @@
 """YAML files of strings: those of Rails, below the code of their language, and those of Symfony, with it in their name.
 
-Only what such files have is read: block mappings and sequences, all kinds of scalars, anchors, comments, and sequences
-of scalars in one line. Other YAML is refused. A library would lose comments and quotes, or depend on C for its speed.
+PyYAML's parser, which is that of Rails too, finds the scalars; the file is edited in place, so comments, anchors and
+quotes stay. Mappings in one line are refused, and so are tags of collections.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
+
+import yaml
 
 from dragoman.documents.strings.plurals import CATEGORIES, is_locale
 from dragoman.documents.strings.scan import PluralForm, ScanInput, StringFormat, StringScan, StringUnit
 from dragoman.errors import DataError
 
-_BLANK = re.compile(r"(?:[ \t]*+(?:#[^\r\n]*+)?(?:\r\n|\n|\r))++")
-_REST = re.compile(r"[ \t]*+(?:(?<=\s)#[^\r\n]*+)?(?:\r\n|\n|\r|\Z)")
-_END = re.compile(r"\r\n|\n|\r|\Z")
-_DASH = re.compile(r"-(?=\s|\Z)")
-_SPACES = re.compile(r"[ \t]*+")
-_LINES = re.compile(r"[ \t]*+(?:(?:\r\n|\n|\r)[ \t]*+)++")
-_INDENT = re.compile(r" *+")
-_DOUBLE, _SINGLE = r'"(?:[^"\\]++|\\[\s\S])*+"', r"'(?:[^']++|'')*+'"
-_START = r"(?:[^\s\[\]{}\"'#&*!|>%@`,?:-]|[?:-](?=[^\s,\[\]{}]))"
-_KEY = re.compile(
-    rf"(?:(?P<quoted>{_DOUBLE}|{_SINGLE})|(?P<plain>{_START}(?:[^\r\n:#]++|:(?=\S)|(?<=\S)#)*+))(?<!\s)"
-    r"[ \t]*+:(?=\s|\Z)"
-)
-_LOOSE_KEY = re.compile(rf"(?P<plain>{_START}(?:[^\s:#]++|:(?=\S)|(?<=\S)#|[ \t]++(?![\s:#]))*+)[ \t]++:(?=\s|\Z)")
-_PROPERTY = re.compile(r"(?:&\S++|(?P<tag>!\S*+))(?:[ \t]++|(?=[\r\n]|\Z))")
-_QUOTED = re.compile(rf"{_DOUBLE}|{_SINGLE}")
-_PLAIN = re.compile(rf"{_START}(?:[^\s:#]++|:(?=\S)|(?<=\S)#|[ \t]++(?![\s#]|\Z))*+")
-_MORE = re.compile(r"(?:[^\s:#]++|:(?=\S)|(?<=\S)#|[ \t]++(?![\s#]|\Z))++")
+_PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_PROPERTIES = re.compile(r"(?:[&!]\S*+[ \t]++)*+")
+_COLON = re.compile(r"[ \t]*+:")
 _BLOCK = re.compile(r"(?P<style>[|>])(?P<explicit>[+-]?\d[+-]?|)[+-]?[ \t]*+(?:(?<=\s)#[^\r\n]*+)?(?:\r\n|\n|\r|\Z)")
-_ITEM = rf"(?:{_DOUBLE}|{_SINGLE}|{_START}[^\[\]{{}},\"\r\n#]*+)"
-_FLOW = re.compile(rf"\[[ \t]*+(?:{_ITEM}(?:[ \t]*+,[ \t]*+{_ITEM})*+[ \t]*+,?[ \t]*+)?\]|\{{[ \t]*+\}}")
-_FLOW_ITEM = re.compile(_ITEM)
 _RESOLVED = re.compile(
     r"~|null|true|false|yes|no|on|off|y|n|[-+.]?[\d][\d_.,:eExXa-fA-FTZ +-]*|[-+]?\.(?:inf|nan)|<<|=|:\w+",
     re.IGNORECASE,
 )
 """Plain scalars that are no texts: logical values, numbers, dates, symbols of Ruby."""
-_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([\s\S]))")
-_ESCAPES = dict(zip('0abtnvfre "/\\N_LP', '\0\a\b\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029', strict=True))
-_FOLD = re.compile(r"(?<![ \t])[ \t]*+(?:\r\n|\n|\r)[ \t]*((?:(?:\r\n|\n|\r)[ \t]*)*)")
 _UNSAFE = re.compile(r": |:$| #|^[\s\[\]{}\"'#&*!|>%@`,?:-]|\s$|[\r\n\t\0-\x1f]|^(?:---|\.\.\.)")
 _CONTROL = re.compile(r"[\0-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+_MAX_VALUES = 300_000  # names included
 _FIX = "only files with the texts of a program are read; write the texts to a .txt file, one per line"
 
 
-class _Scanner:
-    """A scanner of one file; a level is the indent of a name, or more by a half for an item of a sequence."""
+@dataclass
+class _Level:
+    """A mapping or a sequence that is open, and its current member."""
 
+    is_mapping: bool
+    is_flow: bool
+    name: str | int = -1
+    start: int = -1
+    """Position of the name; -1 while one is expected."""
+
+
+class _Scanner:
     def __init__(self, source: ScanInput) -> None:
         self._source = source
         self._text = source.text
-        self._at = 0
-        self._stack: list[tuple[float, str | int, int]] = []  # level, name or number, position of the name
+        self._levels: list[_Level] = []
         self._children: dict[str, set[str]] = {}
         self.units: list[StringUnit] = []
         self.roots: list[tuple[str, int, int]] = []
         """First level: names and their spans."""
 
     def scan(self) -> None:
-        has_started = False
-        while True:
-            if blank := _BLANK.match(self._text, self._at):
-                self._at = blank.end()
-            if self._at >= len(self._text):
-                return
-            if self._text.startswith("---", self._at) and not has_started:
-                self._at += 3
-                self._end_line("the start of a document")
-                has_started = True
-                continue
-            if self._text.startswith(("---", "...", "%", "\t"), self._at):
-                raise self._fault("one document of YAML")
-            has_started = True
-            found = _INDENT.match(self._text, self._at)
-            assert found is not None
-            self._at = found.end()
-            if _REST.match(self._text, self._at) and self._at >= len(self._text):
-                return
-            self._node(found.end() - found.start())
+        documents = 0
+        for count, event in enumerate(yaml.parse(self._text, Loader=_PARSER)):
+            self._source.limits.check("values", count, _MAX_VALUES)
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    raise self._fault(event, "one document of YAML")
+            elif isinstance(event, yaml.CollectionEndEvent):
+                self._levels.pop()
+                self._end_value()
+            elif isinstance(event, yaml.NodeEvent):
+                self._node(event)
 
-    def _fault(self, rule: str) -> DataError:
-        return self._source.fault(self._at, rule, _FIX)
+    def _fault(self, event: Any, rule: str) -> DataError:
+        return self._source.fault(event.start_mark.index, rule, _FIX)
 
-    def _end_line(self, rule: str) -> None:
-        found = _REST.match(self._text, self._at)
-        if found is None:
-            raise self._fault(rule)
-        self._at = found.end()
+    def _end_value(self) -> None:
+        if self._levels:
+            self._levels[-1].start = -1
 
-    def _node(self, indent: int) -> None:
-        """Read what starts at a column: items of sequences, a name, and the value in the same line."""
-        column = indent
-        while _DASH.match(self._text, self._at):
-            level = column + 0.5
-            above = self._leave(level)
-            if self._stack and self._stack[-1][0] == level:
-                last = self._stack.pop()
-                self._push(level, int(last[1]) + 1)
-            elif above:
-                raise self._fault("an item with the indent of the others")
-            else:
-                self._push(level, 0)
-            self._at += 1
-            spaces = _INDENT.match(self._text, self._at)
-            assert spaces is not None
-            self._at = spaces.end()
-            if _REST.match(self._text, self._at):
-                self._end_line("an item")
-                return
-            indent, column = column, column + 1 + len(spaces[0])
-            if not _DASH.match(self._text, self._at) and self._key() is None:
-                self._value(indent)
-                return
-        found = self._key()
-        if found is None:
-            raise self._fault("a name and a text")
-        above = self._leave(column)
-        if self._stack and self._stack[-1][0] == column:
-            self._stack.pop()
-        elif above:
-            raise self._fault("a name with the indent of the others")
-        start = self._at
-        quoted = found.groupdict().get("quoted")
-        name = _scalar(quoted) if quoted else found["plain"]
-        if not self._stack:
-            if column:
-                raise self._fault("a name at the start of a line")
-            begin = start + bool(quoted)
-            self.roots.append((name, begin, begin + len(name)))
-        self._push(column, name)
-        self._at = found.end()
-        spaces = _SPACES.match(self._text, self._at)
-        assert spaces is not None
-        self._at = spaces.end()
-        self._value(column)
-
-    def _key(self) -> re.Match[str] | None:
-        return _KEY.match(self._text, self._at) or _LOOSE_KEY.match(self._text, self._at)
-
-    def _leave(self, level: float) -> bool:
-        """Leave the levels above one; return whether there were any."""
-        count = len(self._stack)
-        while self._stack and self._stack[-1][0] > level:
-            self._stack.pop()
-        return len(self._stack) < count
-
-    def _push(self, level: float, name: str | int) -> None:
-        self._stack.append((level, name, self._at))
-        self._source.check_depth(len(self._stack))
-
-    def _value(self, indent: int) -> None:
-        """Read the value at the current position, given the indent of what it belongs to."""
-        is_text = True
-        while found := _PROPERTY.match(self._text, self._at):
-            is_text &= not found["tag"] or found["tag"] == "!!str"
-            self._at = found.end()
-        start = self._at
-        if _REST.match(self._text, self._at):
-            self._end_line("a value")
-        elif self._text.startswith("*", start):
-            line = _END.search(self._text, start)
-            self._at = line.end() if line else len(self._text)
-        elif block := _BLOCK.match(self._text, start):
-            self._block(block, indent, is_text=is_text)
-        elif flow := _FLOW.match(self._text, start):
-            for number, item in enumerate(_FLOW_ITEM.finditer(self._text, start + 1, flow.end() - 1)):
-                end = item.start() + len(item[0].rstrip())
-                self._add(item.start(), end, self._text[item.start() : end], str(number), is_text=is_text)
-            self._at = flow.end()
-            self._end_line("the end of a line")
-        elif quoted := _QUOTED.match(self._text, start):
-            self._at = quoted.end()
-            self._end_line("the end of a line")
-            self._add(start, quoted.end(), quoted[0], is_text=is_text)
-        elif plain := _PLAIN.match(self._text, start):
-            end = self._continued(plain.end(), indent)
-            self._at = end
-            self._end_line("the end of a line")
-            self._add(start, end, self._text[start:end], is_text=is_text)
-        else:
-            raise self._fault("a text")
-
-    def _continued(self, end: int, indent: int) -> int:
-        """Return the end of a plain scalar, which may continue on lines with a greater indent."""
-        while rest := _LINES.match(self._text, end):
-            line = max(self._text.rfind("\n", end, rest.end()), self._text.rfind("\r", end, rest.end())) + 1
-            more = _MORE.match(self._text, rest.end())
-            if rest.end() - line <= indent or more is None:
-                break
-            end = more.end()
-        return end
-
-    def _block(self, block: re.Match[str], indent: int, *, is_text: bool) -> None:
-        at = end = block.end()
-        first = 0  # indent of the text
-        start: int | None = None
-        while at < len(self._text):
-            line = _END.search(self._text, at)
-            spaces = _INDENT.match(self._text, at)
-            assert line is not None
-            assert spaces is not None
-            if spaces.end() < line.start():
-                if len(spaces[0]) <= indent:
-                    break
-                if start is None:
-                    start, first = at, len(spaces[0])
-                end = line.start()
-            at = line.end()
-            if line.end() == line.start():
-                break
-        self._at = at
-        if start is None or block["explicit"]:
+    def _node(self, event: Any) -> None:
+        level = self._levels[-1] if self._levels else None
+        if level is not None and level.is_mapping and level.start < 0:
+            self._add_name(level, event)
             return
-        raw = self._text[start:end]
-        lines = [line[first:] for line in re.split(r"\r\n|\n|\r", raw)]
-        is_folded = block["style"] == ">"
-        if is_folded and any(line[:1] in (" ", "\t") for line in lines):
+        if level is not None and isinstance(level.name, int):
+            level.name += 1
+        if isinstance(event, yaml.CollectionStartEvent):
+            if event.flow_style and level is not None and level.is_flow:
+                raise self._fault(event, "a text")
+            self._levels.append(_Level(isinstance(event, yaml.MappingStartEvent), bool(event.flow_style)))
+            self._source.check_depth(len(self._levels))
             return
-        text = _fold("\n".join(lines)) if is_folded else "\n".join(lines)
-        self._add_unit(block.start(), end, text, is_text=is_text)
+        if isinstance(event, yaml.ScalarEvent) and level is not None:
+            self._add_text(event)
+        self._end_value()
 
-    def _add(self, start: int, end: int, notation: str, item: str = "", *, is_text: bool) -> None:
-        if notation[0] in "\"'" or not _RESOLVED.fullmatch(notation):
-            self._add_unit(start, end, _scalar(notation), item, is_text=is_text)
+    def _add_name(self, level: _Level, event: Any) -> None:
+        end = event.end_mark.index
+        if level.is_flow or not isinstance(event, yaml.ScalarEvent) or not _COLON.match(self._text, end):
+            raise self._fault(event, "a name and a text")
+        level.name, level.start = event.value, self._start(event)
+        if len(self._levels) == 1:
+            quote = bool(event.style)
+            self.roots.append((event.value, level.start + quote, end - quote))
 
-    def _add_unit(self, start: int, end: int, text: str, item: str = "", *, is_text: bool) -> None:
-        names = [str(name) for _, name, _ in self._stack] + ([item] if item else [])
-        key = self._source.key(names)
-        group = self._source.key(names[:-1])
-        _, last, position = self._stack[-1]
+    def _start(self, event: Any) -> int:
+        """Return the start of a scalar after its anchor and its tag."""
+        found = _PROPERTIES.match(self._text, event.start_mark.index) if event.anchor or event.tag else None
+        return found.end() if found else int(event.start_mark.index)
+
+    def _add_text(self, event: Any) -> None:
+        start, end, text = self._start(event), event.end_mark.index, event.value
+        notation = self._text[start:end].rstrip()
+        if not notation or notation[0] in "&!#" or (not event.style and _RESOLVED.fullmatch(notation)):
+            return
+        if block := _BLOCK.match(notation) if event.style in ("|", ">") else None:
+            text = text.strip("\r\n").rstrip()
+            is_indented = event.style == ">" and re.search(r"^[ \t]", text, re.MULTILINE)
+            if block["explicit"] or is_indented or not text:
+                return
+        end = start + len(notation)
+        names = [str(level.name) for level in self._levels]
+        key, group = self._source.key(names), self._source.key(names[:-1])
         self._children.setdefault(group, set()).add(names[-1])
+        last = self._levels[-1]
         form = None
-        if not item and isinstance(last, str) and last in CATEGORIES and self._text.startswith(last, position):
-            form = PluralForm(group, last, position, end, position)
-        if is_text:
+        if last.is_mapping and last.name in CATEGORIES and self._text.startswith(names[-1], last.start):
+            form = PluralForm(group, names[-1], last.start, end, last.start)
+        if event.tag in (None, "tag:yaml.org,2002:str"):
             self.units.append(StringUnit(key, start, end, text, form))
 
     def result(self, *, without_root: bool) -> list[StringUnit]:
@@ -251,33 +137,6 @@ class _Scanner:
                 unit = unit._replace(key=unit.key.partition(".")[2])
             units.append(unit._replace(form=form))
         return units
-
-
-def _scalar(notation: str) -> str:
-    """Return the text of a scalar in one or more lines."""
-    if notation[:1] == '"':
-        inner = (
-            re.sub(r"(?<!\\)((?:\\\\)*+)\\[ \t]*+(?:\r\n|\n|\r)[ \t]*", r"\1", notation[1:-1])
-            if "\n" in notation
-            else notation[1:-1]
-        )
-        return _ESCAPE.sub(_unescaped, _fold(inner))
-    if notation[:1] == "'":
-        return _fold(notation[1:-1].replace("''", "'"))
-    return _fold(notation)
-
-
-def _fold(text: str) -> str:
-    return (
-        _FOLD.sub(lambda found: "\n" * len(_END.findall(found[1])[:-1]) or " ", text)
-        if "\n" in text or "\r" in text
-        else text
-    )
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    code = found[1] or found[2] or found[3]
-    return (chr(int(code, 16)) if int(code, 16) < 0x110000 else "\ufffd") if code else _ESCAPES.get(found[4], found[4])
 
 
 def _encode_yaml(text: str, old: str) -> str:
@@ -303,7 +162,12 @@ def _encode_yaml(text: str, old: str) -> str:
 
 def _scan_yaml(source: ScanInput) -> StringScan:
     scanner = _Scanner(source)
-    scanner.scan()
+    try:
+        scanner.scan()
+    except yaml.YAMLError as error:
+        place = getattr(error, "problem_mark", None)
+        why = getattr(error, "problem", None) or "characters"
+        raise source.fault(place.index if place else 0, f"YAML without an error ({why})", _FIX) from None
     codes = [root for root in scanner.roots if is_locale(root[0])]
     in_name = any(is_locale(part) for part in PurePath(source.name).stem.split(".")[-1:])
     if len(scanner.roots) == 1 and codes:

@@ -71,7 +71,9 @@ en:
     one: One item
     other: "%{count} items"
   days: [Sunday, "Monday", ~]
-  order: [ :year, :month ]
+  order:
+  - :year
+  - :month
   list:
   - First thing
   - third: Multi line
@@ -292,7 +294,7 @@ PLURALS = {
     "strings.xml": lambda data: {
         each.get("quantity"): each.text for each in etree.fromstring(data.encode()).iterfind("plurals/item")
     },
-    "en.yml": lambda data: next(iter(yaml.safe_load(data.replace("[ :year, :month ]", "x")).values()))["h"],
+    "en.yml": lambda data: next(iter(yaml.safe_load(data).values()))["h"],
     "a.stringsdict": lambda data: {
         key.text: key.getnext().text
         for key in etree.fromstring(data.encode()).findall("dict/dict/dict/key")
