@@ -1,16 +1,15 @@
 """Build the ASGI application of the server: all routes behind the middleware."""
 
+import asyncio
 import functools
 from pathlib import Path
-
-from fastapi import APIRouter
 
 from dragoman.server.access.api_keys import ApiKeyStore
 from dragoman.server.access.authorization import AccessControl
 from dragoman.server.access_log import AccessLog
 from dragoman.server.database import ServerDatabase, Usage
 from dragoman.server.http.middleware import RequestMiddleware
-from dragoman.server.http.route_policy import RouteTable
+from dragoman.server.http.route_policy import Router, RouteTable
 from dragoman.server.metrics import ServerMetrics
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.service import TranslationService
@@ -59,10 +58,8 @@ def create_app(
     )
     pipeline = TranslationPipeline(service, settings, database=database)
 
-    def start() -> None:
-        if settings.glossaries:
-            pipeline.glossaries.take_files(Path(settings.glossaries))
-        if pipeline.glossaries.has_any():
+    async def start() -> None:
+        if await asyncio.to_thread(pipeline.warm_up):
             service.preload_for_glossaries()
 
     def close() -> None:
@@ -74,7 +71,7 @@ def create_app(
     def is_ready() -> bool:
         return service.is_ready and not middleware.is_draining
 
-    routers: list[tuple[Dialect, APIRouter]] = [
+    routers: list[tuple[Dialect, Router]] = [
         (LIBRETRANSLATE, libretranslate.router(pipeline)),
         (NATIVE, v1.router(pipeline)),
         (NATIVE, memories.router(pipeline)),

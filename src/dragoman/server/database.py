@@ -10,11 +10,9 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, select, text
-
 from dragoman.errors import DragomanError
+from dragoman.storage import sql
 from dragoman.storage.database import IN_MEMORY, Database
-from dragoman.storage.tables import DOCUMENTS, USAGE
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _FLUSH_SECONDS = 1.0
-_ADD = text(
+_ADD = (
     "INSERT INTO usage (owner, month, characters) VALUES (:owner, :month, :characters) "
     "ON CONFLICT (owner, month) DO UPDATE SET characters = usage.characters + excluded.characters"
 )
@@ -50,7 +48,7 @@ class ServerDatabase:
             if self._opened is None:
                 self._opened = Database.open(self.url or IN_MEMORY)
                 with self._opened.write() as connection:
-                    connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.until <= now()))
+                    connection.execute(sql.delete(sql.DOCUMENTS).where(sql.DOCUMENTS.c.until <= now()))
         return self._opened
 
     def read(self) -> AbstractContextManager[Connection]:
@@ -88,7 +86,7 @@ class Usage:
         """Return the number of characters of a key in this month, over all servers of the database."""
         self.write()
         with self._database.read() as connection:
-            query = select(USAGE.c.characters).where(USAGE.c.owner == owner, USAGE.c.month == _month())
+            query = sql.select(sql.USAGE.c.characters).where(sql.USAGE.c.owner == owner, sql.USAGE.c.month == _month())
             return int(connection.execute(query).scalar() or 0)
 
     def write(self) -> None:
@@ -100,7 +98,7 @@ class Usage:
         rows = [{"owner": owner, "month": month, "characters": each} for (owner, month), each in waiting.items()]
         try:
             with self._database.write() as connection:
-                connection.execute(_ADD, sorted(rows, key=lambda row: (row["owner"], row["month"])))
+                connection.execute(sql.text(_ADD), sorted(rows, key=lambda row: (row["owner"], row["month"])))
         except BaseException:
             with self._lock:
                 self._waiting += waiting

@@ -16,12 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import delete, func, insert, select, text, update
-
 from dragoman.errors import ConfigError
 from dragoman.language_codes import canonical_language, match_rank
 from dragoman.server.errors import NotFound, RequestError, TooLarge
-from dragoman.storage.tables import GLOSSARIES, TERMS
+from dragoman.storage import sql
 from dragoman.text.characters import check_unicode
 from dragoman.text.glossary import Glossary, lenient_glossary
 from dragoman.text.glossary_files import is_header
@@ -199,7 +197,7 @@ class GlossaryStore:
             new = []
             for each in found:
                 taken = connection.execute(
-                    text("INSERT INTO taken_glossaries VALUES (:id) ON CONFLICT DO NOTHING"), {"id": each.id}
+                    sql.text("INSERT INTO taken_glossaries VALUES (:id) ON CONFLICT DO NOTHING"), {"id": each.id}
                 )
                 if taken.rowcount:
                     new.append(each)
@@ -213,10 +211,10 @@ class GlossaryStore:
         _check(made)
         _check_pairs(made)
         with self._database.write() as connection:
-            count = select(func.count()).select_from(GLOSSARIES)
+            count = sql.select(sql.func.count()).select_from(sql.GLOSSARIES)
             if connection.execute(count).scalar_one() >= _MAX_GLOSSARIES:
                 raise TooLarge(f"the server has {_MAX_GLOSSARIES} glossaries, as many as it stores; use fewer")
-            if connection.execute(count.where(GLOSSARIES.c.owner == owner)).scalar_one() >= _MAX_OWN_GLOSSARIES:
+            if connection.execute(count.where(sql.GLOSSARIES.c.owner == owner)).scalar_one() >= _MAX_OWN_GLOSSARIES:
                 raise TooLarge(f"this key has {_MAX_OWN_GLOSSARIES} glossaries, as many as it may store; use fewer")
             self._insert(connection, made)
         return made
@@ -231,7 +229,7 @@ class GlossaryStore:
             found = self._read(connection, [row])[0]
             made = changed(found)
             _check(made)
-            connection.execute(update(GLOSSARIES).where(GLOSSARIES.c.id == made.id).values(name=made.name))
+            connection.execute(sql.update(sql.GLOSSARIES).where(sql.GLOSSARIES.c.id == made.id).values(name=made.name))
             self._write_terms(connection, found, made)
         return made
 
@@ -298,24 +296,25 @@ class GlossaryStore:
         """Delete a glossary; raises `NotFound`."""
         with self._database.write() as connection:
             row = _row(connection, owner, id_)
-            connection.execute(delete(GLOSSARIES).where(GLOSSARIES.c.id == row.id))
+            connection.execute(sql.delete(sql.GLOSSARIES).where(sql.GLOSSARIES.c.id == row.id))
 
     def has_any(self) -> bool:
         """Whether there is a glossary, of any client."""
         with self._database.read() as connection:
-            return connection.execute(select(GLOSSARIES.c.id).limit(1)).first() is not None
+            return connection.execute(sql.select(sql.GLOSSARIES.c.id).limit(1)).first() is not None
 
     def _read(self, connection: Connection, rows: Sequence[Row[Any]]) -> list[StoredGlossary]:
         """Return glossaries; terms that are not known yet are read and parsed."""
         listed: dict[str, list[TermDictionary]] = {row.id: [] for row in rows}
-        light = select(*(each for each in TERMS.c if each is not TERMS.c.terms)).where(TERMS.c.glossary.in_(listed))
-        for each in connection.execute(light.order_by(TERMS.c.place)).all():
+        terms = sql.TERMS.c
+        light = sql.select(*(each for each in terms if each is not terms.terms)).where(terms.glossary.in_(listed))
+        for each in connection.execute(light.order_by(terms.place)).all():
             key = each.glossary, each.source, each.target, each.digest
             with self._lock:
                 known = self._known.get(key)
             if known is None:
-                heavy = select(TERMS.c.terms).where(
-                    *(TERMS.c[name] == value for name, value in zip(_KEY, key, strict=True))
+                heavy = sql.select(terms.terms).where(
+                    *(terms[name] == part for name, part in zip(_KEY, key, strict=True))
                 )
                 known = TermDictionary(each.source, each.target, json.loads(connection.execute(heavy).scalar_one()))
             listed[each.glossary].append(self._keep(key, known))
@@ -335,16 +334,16 @@ class GlossaryStore:
 
     def _insert(self, connection: Connection, glossary: StoredGlossary) -> None:
         values = {name: getattr(glossary, name) for name in ("id", "owner", "name", "created")}
-        connection.execute(insert(GLOSSARIES).values(**values))
+        connection.execute(sql.insert(sql.GLOSSARIES).values(**values))
         self._write_terms(connection, replace(glossary, dictionaries=()), glossary)
 
     def _write_terms(self, connection: Connection, old: StoredGlossary, new: StoredGlossary) -> None:
         """Write the dictionaries that changed, in place of the old ones."""
         gone = [each for each in old.dictionaries if each not in new.dictionaries]
         for each in gone:
-            pair = TERMS.c.source == each.source, TERMS.c.target == each.target
-            connection.execute(delete(TERMS).where(TERMS.c.glossary == new.id, *pair))
-        last = select(func.coalesce(func.max(TERMS.c.place), 0)).where(TERMS.c.glossary == new.id)
+            pair = sql.TERMS.c.source == each.source, sql.TERMS.c.target == each.target
+            connection.execute(sql.delete(sql.TERMS).where(sql.TERMS.c.glossary == new.id, *pair))
+        last = sql.select(sql.func.coalesce(sql.func.max(sql.TERMS.c.place), 0)).where(sql.TERMS.c.glossary == new.id)
         place = connection.execute(last).scalar_one()
         for each in new.dictionaries:
             if each not in old.dictionaries:
@@ -353,7 +352,8 @@ class GlossaryStore:
                 digest = hashlib.sha256(terms.encode()).hexdigest()
                 key = new.id, each.source, each.target, digest
                 values = dict(zip(_KEY, key, strict=True))
-                connection.execute(insert(TERMS).values(**values, place=place, characters=each.characters, terms=terms))
+                made = sql.insert(sql.TERMS).values(**values, place=place, characters=each.characters, terms=terms)
+                connection.execute(made)
                 self._keep(key, each)
         _check_room(connection, new.owner)
 
@@ -363,12 +363,12 @@ _KEY = ("glossary", "source", "target", "digest")
 
 def _rows_of(connection: Connection, owner: str) -> Sequence[Row[Any]]:
     """Return the rows of the glossaries of a client, the oldest first."""
-    query = select(GLOSSARIES).where(GLOSSARIES.c.owner == owner).order_by(GLOSSARIES.c.created)
+    query = sql.select(sql.GLOSSARIES).where(sql.GLOSSARIES.c.owner == owner).order_by(sql.GLOSSARIES.c.created)
     return connection.execute(query).all()
 
 
 def _row(connection: Connection, owner: str, id_: str, *, is_locked: bool = False) -> Row[Any]:
-    query = select(GLOSSARIES).where(GLOSSARIES.c.owner == owner).order_by(GLOSSARIES.c.created)
+    query = sql.select(sql.GLOSSARIES).where(sql.GLOSSARIES.c.owner == owner).order_by(sql.GLOSSARIES.c.created)
     for row in connection.execute(query.with_for_update() if is_locked else query):
         if row.id == id_:
             return row
@@ -377,8 +377,8 @@ def _row(connection: Connection, owner: str, id_: str, *, is_locked: bool = Fals
 
 def _check_room(connection: Connection, owner: str) -> None:
     """Raise `TooLarge` if all glossaries together have too many characters; the transaction then changes nothing."""
-    query = select(func.coalesce(func.sum(TERMS.c.characters), 0))
-    own = query.join_from(TERMS, GLOSSARIES).where(GLOSSARIES.c.owner == owner)
+    query = sql.select(sql.func.coalesce(sql.func.sum(sql.TERMS.c.characters), 0))
+    own = query.join_from(sql.TERMS, sql.GLOSSARIES).where(sql.GLOSSARIES.c.owner == owner)
     limits = ((own, _MAX_CHARACTERS // 2, "all glossaries of this key"), (query, _MAX_CHARACTERS, "all glossaries"))
     for counted, limit, what in limits:
         if connection.execute(counted).scalar_one() > limit:

@@ -68,7 +68,7 @@ class ReplicaApp:
         log, metrics = set_up_logging(self._settings.log), ServerMetrics()
         self._service = await open_service(self._bundles, self._settings, metrics)
         self._app = create_app(self._service, self._settings, metrics, log, is_replica=True)
-        await asyncio.to_thread(self._app.start)
+        await self._app.start()
 
     async def _close(self) -> None:
         if self._app is not None:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.environment import limit_heaps
+from dragoman.errors import DragomanError
 from dragoman.server.access_log import AccessLog, set_up_logging
 from dragoman.server.app import create_app
+from dragoman.server.http.middleware import RequestMiddleware
 from dragoman.server.metrics import ServerMetrics
-from dragoman.server.pipeline.service import open_service
+from dragoman.server.pipeline.service import TranslationService, open_service
 from dragoman.server.request_types import ModelInfo
 from dragoman.server.settings import ServerSettings
 from dragoman.server.uvicorn_server import ExitDeadline, PendingBundles, bind_socket, serve_until_signal
@@ -45,7 +47,7 @@ def open_models(bundles: Mapping[str, Path], settings: ServerSettings) -> tuple[
         service = await open_service(bundles, settings, load_all=True)
         try:
             app = create_app(service, settings)
-            app.start()
+            await app.start()
             app.close()
             keys = app.access.keys
             return service.models(), None if keys is None else len(keys)
@@ -87,26 +89,45 @@ async def _serve(
     bound, url = bind_socket(settings)  # first: an occupied port is reported before models are loaded
     with bound:
         _cancel_on_signals(deadline)
-        async with contextlib.AsyncExitStack() as waiting:
-            if isinstance(bundles, PendingBundles):
-                await waiting.enter_async_context(bundles.health_checks(bound))
-                bundles = await asyncio.to_thread(bundles.get)
-            service = await open_service(bundles, settings, metrics)
+        service = TranslationService(settings, metrics)
         service.read_bundles = read_bundles
+        starting: list[asyncio.Task[None]] = []
         try:
-            app = create_app(service, settings, metrics, log)
-            app.start()
-            gc.collect()
-            gc.freeze()  # long-lived objects: repeated collection would delay requests
+            async with contextlib.AsyncExitStack() as waiting:
+                if isinstance(bundles, PendingBundles):
+                    await waiting.enter_async_context(bundles.health_checks(bound))
+                    bundles = await asyncio.to_thread(bundles.get)
+                opening = asyncio.create_task(service.open(bundles))
+                await asyncio.sleep(0)  # most of the time to open a model is outside of Python: meanwhile
+                try:
+                    app = create_app(service, settings, metrics, log)
+                    await opening
+                finally:
+                    opening.cancel()
+            if settings.glossaries:
+                await app.start()
+
+            def started() -> None:
+                on_start(ServerInfo(service.models(), url))
+                starting.append(asyncio.create_task(_warm_up(app, log)))
+
             try:
-                await serve_until_signal(
-                    app, bound, service.reload, lambda: on_start(ServerInfo(service.models(), url)), deadline
-                )
+                await serve_until_signal(app, bound, service.reload, started, deadline)
                 await service.drain(_DRAIN_SECONDS)
             finally:
                 app.close()
         finally:
             await service.close()
+
+
+async def _warm_up(app: RequestMiddleware, log: AccessLog) -> None:
+    """Load what only requests need, after the server is ready."""
+    try:
+        await app.start()
+    except DragomanError as error:
+        log.event("database", str(error), why=str(error))
+    gc.collect()
+    gc.freeze()  # long-lived objects: repeated collection would delay requests
 
 
 def _cancel_on_signals(deadline: ExitDeadline) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dragoman.environment import import_package, require
 from dragoman.errors import ConfigError, DataError
+from dragoman.storage import sql
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Engine, Table
@@ -87,10 +88,12 @@ def _plain_errors() -> Iterator[None]:
     except UnicodeEncodeError:
         raise DataError("text for the database must be Unicode, got half of a surrogate pair; decode it") from None
     except DBAPIError as error:
-        reason = str(error.orig).strip().partition("\n")[0]
-        raise DataError(
-            f"the database cannot be used: {reason}; correct it, or name another with --database"
-        ) from error
+        raise _unusable(error.orig) from error
+
+
+def _unusable(error: BaseException | None) -> DataError:
+    reason = str(error).strip().partition("\n")[0]
+    return DataError(f"the database cannot be used: {reason}; correct it, or name another with --database")
 
 
 def _engine(url: str) -> Engine:
@@ -112,21 +115,35 @@ def _engine(url: str) -> Engine:
         require("psycopg", "postgresql", "a PostgreSQL database")
         engine: Engine = sqlalchemy.create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
         return engine
-    path = Path(parsed.database)
+    _create_file(Path(parsed.database))
+    return _sqlite(parsed, options)
+
+
+def _create_file(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=_PRIVATE)
     except OSError as error:
         raise ConfigError(f"database must be a file that can be written, got {path}: {error.strerror}") from None
-    return _sqlite(parsed, options)
+
+
+def check_default() -> None:
+    """Raise if the file of the default URL cannot be used; SQLAlchemy, which is slow to import, is not needed."""
+    path = Path(default_url().removeprefix("sqlite:///"))
+    _create_file(path)
+    try:
+        with contextlib.closing(sqlite3.connect(path, _BUSY_SECONDS, isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_version'").fetchone():
+                _check_version(max(connection.execute("SELECT version FROM schema_version").fetchone() or (0,)))
+    except sqlite3.Error as error:
+        raise _unusable(error) from error
 
 
 def _sqlite(url: Any, options: dict[str, Any]) -> Engine:
-    from sqlalchemy import create_engine, event  # noqa: PLC0415 -- an extra
-
-    made = create_engine(url, **options)
-    event.listen(made, "connect", _configure_sqlite)
-    event.listen(made, "begin", _begin_sqlite)
+    made = sql.create_engine(url, **options)
+    sql.event.listen(made, "connect", _configure_sqlite)
+    sql.event.listen(made, "begin", _begin_sqlite)
     return made
 
 
@@ -144,9 +161,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _create_tables(connection: Connection) -> None:
-    from dragoman.storage.tables import METADATA  # noqa: PLC0415 -- an extra
-
-    METADATA.create_all(connection)
+    sql.METADATA.create_all(connection)
 
 
 def _index_hashes_alone(connection: Connection) -> None:
@@ -162,24 +177,24 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
 """Changes of the tables, in order; the version of a database is the number of those it has."""
 
 
-def _migrate(connection: Connection) -> None:
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
-    from sqlalchemy import delete, insert, select  # noqa: PLC0415 -- an extra
-
-    from dragoman.storage.tables import VERSIONS  # noqa: PLC0415 -- an extra
-
-    VERSIONS.create(connection, checkfirst=True)
-    known = connection.execute(select(VERSIONS.c.version)).scalar() or 0
+def _check_version(known: int) -> None:
     if known > len(MIGRATIONS):
         raise ConfigError(
             f"the database has version {known}, and this program supports {len(MIGRATIONS)}; use a newer Dragoman"
         )
+
+
+def _migrate(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+    sql.VERSIONS.create(connection, checkfirst=True)
+    known = connection.execute(sql.select(sql.VERSIONS.c.version)).scalar() or 0
+    _check_version(known)
     if known < len(MIGRATIONS):
         for migration in MIGRATIONS[known:]:
             migration(connection)
-        connection.execute(delete(VERSIONS))
-        connection.execute(insert(VERSIONS).values(version=len(MIGRATIONS)))
+        connection.execute(sql.delete(sql.VERSIONS))
+        connection.execute(sql.insert(sql.VERSIONS).values(version=len(MIGRATIONS)))
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -218,35 +233,29 @@ def restore(database: Database, file: Path, *, force: bool = False) -> int:
 
 
 def _copy(source: Database, target: Database, *, force: bool = False) -> int:
-    from sqlalchemy import delete, func, insert, select  # noqa: PLC0415 -- an extra
-
-    from dragoman.storage.tables import DOCUMENT_PARTS, DOCUMENTS, METADATA  # noqa: PLC0415 -- an extra
-
     rows = 0
     # Documents must not live longer in a backup than in the database.
-    tables = [table for table in METADATA.sorted_tables if table not in (DOCUMENTS, DOCUMENT_PARTS)]
+    tables = [table for table in sql.METADATA.sorted_tables if table not in (sql.DOCUMENTS, sql.DOCUMENT_PARTS)]
     with source.read() as reading, target.write() as writing:
         for table in reversed(tables):
-            if not force and writing.execute(select(table).limit(1)).first() is not None:
+            if not force and writing.execute(sql.select(table).limit(1)).first() is not None:
                 raise ConfigError("the database has content, which would be lost; replace it with --force")
-            writing.execute(delete(table))
+            writing.execute(sql.delete(table))
         for table in tables:
-            result = reading.execution_options(yield_per=_COPIED_ROWS).execute(select(table))
+            result = reading.execution_options(yield_per=_COPIED_ROWS).execute(sql.select(table))
             for some in result.mappings().partitions():
-                writing.execute(insert(table), [dict(row) for row in some])
+                writing.execute(sql.insert(table), [dict(row) for row in some])
                 rows += len(some)
             key = table.autoincrement_column
             if target.is_postgresql and key is not None:  # rows came with their numbers
-                last = func.coalesce(select(func.max(key)).scalar_subquery(), 0) + 1
-                sequence = func.pg_get_serial_sequence(table.name, key.name)
-                writing.execute(select(func.setval(sequence, last, False)))
+                last = sql.func.coalesce(sql.select(sql.func.max(key)).scalar_subquery(), 0) + 1
+                sequence = sql.func.pg_get_serial_sequence(table.name, key.name)
+                writing.execute(sql.select(sql.func.setval(sequence, last, False)))
     return rows
 
 
 def export_key(database: Database, key: str, file: Path) -> int:
     """Write all that an API key stored as JSON lines, one per row, with the name of its table; return their number."""
-    from sqlalchemy import select  # noqa: PLC0415 -- an extra
-
     from dragoman.files import atomic_write  # noqa: PLC0415
 
     rows = 0
@@ -254,7 +263,9 @@ def export_key(database: Database, key: str, file: Path) -> int:
         draft.touch(mode=_PRIVATE)
         with draft.open("w", encoding="utf-8") as stream:
             for table, condition in owned_tables(key).items():
-                result = connection.execution_options(yield_per=_COPIED_ROWS).execute(select(table).where(condition))
+                result = connection.execution_options(yield_per=_COPIED_ROWS).execute(
+                    sql.select(table).where(condition)
+                )
                 for row in result.mappings():
                     stream.write(json.dumps({"table": table.name, **row}, ensure_ascii=False) + "\n")
                     rows += 1
@@ -263,18 +274,16 @@ def export_key(database: Database, key: str, file: Path) -> int:
 
 def erase_key(database: Database, key: str) -> int:
     """Delete all that an API key stored; return the number of rows. Its reviews of other memories lose their name."""
-    from sqlalchemy import delete, func, select, update  # noqa: PLC0415 -- an extra
-
-    from dragoman.storage.tables import REVIEWS  # noqa: PLC0415 -- an extra
-
     with database.write() as connection:
         owned = owned_tables(key)
-        counts = [select(func.count()).select_from(table).where(condition) for table, condition in owned.items()]
+        counts = [
+            sql.select(sql.func.count()).select_from(table).where(condition) for table, condition in owned.items()
+        ]
         rows = sum(connection.execute(count).scalar_one() for count in counts)
         for table, condition in owned.items():
             if "owner" in table.c:
-                connection.execute(delete(table).where(condition))
-        connection.execute(update(REVIEWS).where(REVIEWS.c.reviewer == key).values(reviewer="erased"))
+                connection.execute(sql.delete(table).where(condition))
+        connection.execute(sql.update(sql.REVIEWS).where(sql.REVIEWS.c.reviewer == key).values(reviewer="erased"))
     if not database.is_postgresql:
         with database.engine.connect() as connection:  # the log of changes has what they replaced
             connection.connection.driver_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # type: ignore[union-attr]
@@ -283,18 +292,14 @@ def erase_key(database: Database, key: str) -> int:
 
 def owned_tables(key: str) -> dict[Table, ColumnElement[bool]]:
     """Return the tables that have rows of an API key, each with the condition that selects them."""
-    from sqlalchemy import or_, select  # noqa: PLC0415 -- an extra
-
-    from dragoman.storage import tables  # noqa: PLC0415 -- an extra
-
-    memories = select(tables.MEMORIES.c.id).where(tables.MEMORIES.c.owner == key)
-    directions = select(tables.DIRECTIONS.c.id).where(tables.DIRECTIONS.c.memory.in_(memories))
-    glossaries = select(tables.GLOSSARIES.c.id).where(tables.GLOSSARIES.c.owner == key)
-    reviews = tables.REVIEWS.c
-    owned = (tables.MEMORIES, tables.JOBS, tables.GLOSSARIES, tables.USAGE, tables.DOCUMENTS)
+    memories = sql.select(sql.MEMORIES.c.id).where(sql.MEMORIES.c.owner == key)
+    directions = sql.select(sql.DIRECTIONS.c.id).where(sql.DIRECTIONS.c.memory.in_(memories))
+    glossaries = sql.select(sql.GLOSSARIES.c.id).where(sql.GLOSSARIES.c.owner == key)
+    reviews = sql.REVIEWS.c
+    owned = (sql.MEMORIES, sql.JOBS, sql.GLOSSARIES, sql.USAGE, sql.DOCUMENTS)
     return {table: table.c.owner == key for table in owned} | {
-        tables.DIRECTIONS: tables.DIRECTIONS.c.memory.in_(memories),
-        tables.UNITS: tables.UNITS.c.direction.in_(directions),
-        tables.REVIEWS: or_(reviews.direction.in_(directions), reviews.reviewer == key),
-        tables.TERMS: tables.TERMS.c.glossary.in_(glossaries),
+        sql.DIRECTIONS: sql.DIRECTIONS.c.memory.in_(memories),
+        sql.UNITS: sql.UNITS.c.direction.in_(directions),
+        sql.REVIEWS: sql.or_(reviews.direction.in_(directions), reviews.reviewer == key),
+        sql.TERMS: sql.TERMS.c.glossary.in_(glossaries),
     }

@@ -6,13 +6,14 @@ from typing import Annotated, Any, Literal
 
 import httpx
 import pytest
-from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response
 
 from dragoman.errors import ConfigError, MissingExtraError
 from dragoman.server.errors import Overloaded, RequestError, TooLarge
 from dragoman.server.http.request_body import json_body
-from dragoman.server.http.route_policy import RouteTable, route_policy
+from dragoman.server.http.route_policy import Depends, Router, RouteTable, route_policy
 from dragoman.server.request_types import NATIVE
 from tests.server.asgi_calls import Caller
 
@@ -38,7 +39,7 @@ FAULTS = {
 
 
 def ask(path: str, **options: Any) -> httpx.Response:
-    routes = APIRouter()
+    routes = Router()
 
     @routes.post("/ask")
     @route_policy("public")

@@ -12,7 +12,7 @@ from sqlalchemy import event
 
 from dragoman.api.memories import import_file
 from dragoman.errors import ConfigError, DataError, DragomanError
-from dragoman.storage.database import Database, back_up, restore
+from dragoman.storage.database import VARIABLE, Database, back_up, check_default, restore
 from dragoman.storage.memories import MemoryStore, Unit
 from dragoman.storage.memory_match import Query
 from testkit.memory_kills import kill_writers
@@ -233,19 +233,29 @@ def test_addresses_of_databases(url: str) -> None:
         Database.open(url)
 
 
-def test_a_newer_and_a_damaged_database_are_refused(tmp_path: Path) -> None:
+def test_a_newer_and_a_damaged_database_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "data.db"
+    monkeypatch.setenv(VARIABLE, f"sqlite:///{path}")
+    check_default()
     Database.open(f"sqlite:///{path}").close()
+    check_default()
     assert path.stat().st_mode & 0o077 == 0
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE schema_version SET version = 1000")
     connection.close()
     with pytest.raises(ConfigError, match="version 1000"):
         Database.open(f"sqlite:///{path}")
+    with pytest.raises(ConfigError, match="version 1000"):
+        check_default()
     path.write_bytes(b"this is no database, it is a text of somebody" * 50)
     with pytest.raises(DataError, match="file is not a database"):
         Database.open(f"sqlite:///{path}")
+    with pytest.raises(DataError, match="file is not a database"):
+        check_default()
     assert path.read_bytes().startswith(b"this is no database")
+    monkeypatch.setenv(VARIABLE, f"sqlite:///{path}/data.db")
+    with pytest.raises(ConfigError, match="database must be a file that can be written"):
+        check_default()
 
 
 def test_acknowledged_corrections_survive_kills(database_url: str) -> None:

@@ -161,7 +161,7 @@ def serve(  # noqa: PLR0913 -- one parameter per option
 
 def _with_database(settings: ServerSettings, *, is_shared: bool = False) -> ServerSettings:
     """Return the settings with the address of the database; without one if the default cannot be written."""
-    from dragoman.storage.database import Database, default_url
+    from dragoman.storage.database import VARIABLE, Database, check_default, default_url
 
     url = settings.database or default_url()
     if is_shared and url.startswith("sqlite"):
@@ -169,11 +169,12 @@ def _with_database(settings: ServerSettings, *, is_shared: bool = False) -> Serv
             f"database must be postgresql://USER@HOST/NAME on a cluster of several machines, got {url}; name one with "
             "--database"
         )
-    try:
+    if settings.database or os.environ.get(VARIABLE) or settings.memory:
         Database.open(url).close()
+        return settings.model_copy(update={"database": url})
+    try:
+        check_default()
     except DragomanError as error:
-        if settings.database or os.environ.get("DRAGOMAN_DATABASE") or settings.memory:
-            raise
         echo(f"warning {error}; until then, what clients store is lost at the end of the server", err=True)
         return settings
     return settings.model_copy(update={"database": url})

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from fastapi import Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from dragoman.server.errors import Forbidden, RequestError
 

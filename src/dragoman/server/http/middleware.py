@@ -8,7 +8,7 @@ explains why this is one plain ASGI class.
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,8 +98,8 @@ class RequestMiddleware:
     routes: RouteTable = field(default_factory=RouteTable)
     openapi: Callable[[], dict[str, Any]] = dict
     """Returns the description of all routes, made at the first call."""
-    start: Callable[[], None] = lambda: None
-    """Opens the database, before the first request."""
+    start: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0)
+    """Opens the database, and loads what the first request needs."""
     close: Callable[[], None] = lambda: None
     """Writes what is not in the database yet, and closes it."""
     is_draining: bool = False

@@ -16,17 +16,19 @@ from itertools import islice
 from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl, unquote_plus
 
-from fastapi import Depends, Request, Response
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 from python_multipart.exceptions import FormParserError
 from starlette.datastructures import FormData, Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import Receive
 
 from dragoman.config.validation_errors import error_message
 from dragoman.server.access.authorization import RequestAccess
 from dragoman.server.errors import Overloaded, RequestError, TooLarge, Unsupported
+from dragoman.server.http.route_policy import Depends
 from dragoman.server.scheduling.admission import Reservation
 
 MAX_BUFFERED = 256 << 20

@@ -1,4 +1,4 @@
-"""Declare on a route who may use it and how the middleware treats its requests.
+"""Routes, with a declaration of who may use each and how the middleware treats its requests.
 
 Every route needs a declaration: `RouteTable` rejects one that has none, so no route is open by omission.
 """
@@ -7,10 +7,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from fastapi import Request, Response
-from fastapi.params import Depends
-from fastapi.routing import APIRoute
-from starlette.routing import BaseRoute
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import compile_path
 
 from dragoman.server.request_types import NATIVE, Dialect
 
@@ -72,6 +71,53 @@ def route_policy(
 
 
 @dataclass(frozen=True)
+class Depends:
+    """Metadata of a parameter of an endpoint: its value is what this function returns for the request."""
+
+    dependency: _Dependency
+
+
+@dataclass(frozen=True)
+class ApiRoute:
+    """An endpoint, and what FastAPI writes of it in OpenAPI; to serve, FastAPI is not even imported: it is slow."""
+
+    method: str
+    path: str
+    endpoint: Callable[..., Any]
+    described: Mapping[str, Any]
+
+
+class Router:
+    """Collects the routes of an API, by decorators such as ``@routes.get("/usage")``, whose options are FastAPI's."""
+
+    def __init__(self, *, prefix: str = "", **described: Any) -> None:
+        self.routes: list[ApiRoute] = []
+        self._prefix, self._described = prefix, described
+
+    def add(self, method: str, path: str, **described: Any) -> Callable[[Declared], Declared]:
+        def decorate(endpoint: Declared) -> Declared:
+            self.routes.append(ApiRoute(method, self._prefix + path, endpoint, self._described | described))
+            return endpoint
+
+        return decorate
+
+    def get(self, path: str, **described: Any) -> Callable[[Declared], Declared]:
+        return self.add("GET", path, **described)
+
+    def put(self, path: str, **described: Any) -> Callable[[Declared], Declared]:
+        return self.add("PUT", path, **described)
+
+    def post(self, path: str, **described: Any) -> Callable[[Declared], Declared]:
+        return self.add("POST", path, **described)
+
+    def patch(self, path: str, **described: Any) -> Callable[[Declared], Declared]:
+        return self.add("PATCH", path, **described)
+
+    def delete(self, path: str, **described: Any) -> Callable[[Declared], Declared]:
+        return self.add("DELETE", path, **described)
+
+
+@dataclass(frozen=True)
 class RouteMatch:
     """The route of a request: its path template, policy, endpoint, and the parameters of the path."""
 
@@ -84,28 +130,29 @@ class RouteMatch:
 class RouteTable:
     """All routes of a server, with their dialects; a route without a policy raises `TypeError`."""
 
-    def __init__(self, routes: Iterable[tuple[Dialect, BaseRoute]] = ()) -> None:
+    def __init__(self, routes: Iterable[tuple[Dialect, ApiRoute]] = ()) -> None:
         self._exact: dict[str, dict[str, RouteMatch]] = {}
-        self._patterns: list[tuple[APIRoute, RouteMatch]] = []
+        self._patterns: list[tuple[Any, Mapping[str, Any], str, RouteMatch]] = []
         self._selected: dict[str, tuple[bytes, str]] = {}
         for dialect, route in routes:
-            policy = getattr(getattr(route, "endpoint", None), _ATTRIBUTE, None)
-            if not isinstance(route, APIRoute) or not isinstance(policy, RoutePolicy):
+            policy = getattr(route.endpoint, _ATTRIBUTE, None)
+            if not isinstance(policy, RoutePolicy):
                 raise TypeError(
-                    f"every route must declare who may use it, got {getattr(route, 'path', route)!r} without a "
-                    "declaration; add @route_policy(...) below its decorator"
+                    f"every route must declare who may use it, got {route.path!r} without a declaration; add "
+                    "@route_policy(...) below its decorator"
                 )
             found = RouteMatch(route.path, replace(policy, dialect=dialect), bind_endpoint(route), {})
-            if route.param_convertors:
-                self._patterns.append((route, found))
+            pattern, _, convertors = compile_path(route.path)
+            if convertors:
+                self._patterns.append((pattern, convertors, route.method, found))
             else:
-                self._exact.setdefault(route.path, {}).update(dict.fromkeys(route.methods or (), found))
+                self._exact.setdefault(route.path, {})[route.method] = found
             if dialect.selector:
                 self._selected[route.path.removeprefix(dialect.prefix)] = f"&{dialect.selector}=".encode(), route.path
 
     @property
     def templates(self) -> set[str]:
-        return {*self._exact, *(route.path for route, _ in self._patterns)}
+        return {*self._exact, *(match.template for *_, match in self._patterns)}
 
     @property
     def health_paths(self) -> frozenset[str]:
@@ -135,18 +182,17 @@ class RouteTable:
         if (exact := self._exact.get(path)) is not None:
             return exact
         found: dict[str, RouteMatch] = {}
-        for route, match in self._patterns:
-            if parts := route.path_regex.match(path):
-                params = {name: route.param_convertors[name].convert(text) for name, text in parts.groupdict().items()}
-                found |= dict.fromkeys(route.methods or (), replace(match, params=params))
+        for pattern, convertors, method, match in self._patterns:
+            if parts := pattern.match(path):
+                params = {name: convertors[name].convert(text) for name, text in parts.groupdict().items()}
+                found[method] = replace(match, params=params)
         return found
 
 
-def bind_endpoint(route: APIRoute) -> Endpoint:
+def bind_endpoint(route: ApiRoute) -> Endpoint:
     """Return a function that calls the dependencies of a route with the request, and then its endpoint.
 
-    Each parameter must be the request, or an asynchronous dependency on the request alone. FastAPI's solver accepts
-    more, and takes longer than the rest of a short request.
+    Each parameter must be the request, or an asynchronous dependency on the request alone.
     """
     endpoint, calls = route.endpoint, dict[str, _Dependency]()
     for name, hint in get_type_hints(endpoint, include_extras=True).items():

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
+from starlette.responses import StreamingResponse
 
 from dragoman.errors import DragomanError
 from dragoman.server.errors import problem_for

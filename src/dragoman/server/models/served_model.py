@@ -27,7 +27,8 @@ from dragoman.server.settings import ServerSettings
 EngineRole = Literal["default", "capable", "inspection"]
 """What a translator is for: most requests, requests that the default engine does not support, or inspection."""
 
-_EXPORT_RATIO = 2.5  # memory of an open export relative to its files: engines keep weights in a second layout
+_EXPORT_RATIOS = {"ctranslate2": 2.5, "onnx": 1.5}
+"""Memory of a model relative to the files of its export, measured: CTranslate2 keeps weights in a second layout too."""
 _BUNDLE_RATIO = 2.2  # the same relative to the files of a bundle, before the size of its export is known
 _TORCH_RATIOS = {"float32": 1.05, "bfloat16": 0.55}  # relative to the weights in float32
 _FLOAT_BYTES = 4
@@ -195,5 +196,5 @@ def estimate_bytes(bundle: Bundle, translator: Translator) -> int:
     """Estimate the memory of a translator from the size of its export, or of its weights on torch."""
     engine = translator.shared_engine
     if exported := getattr(engine, "export_bytes", 0):
-        return round(_EXPORT_RATIO * exported)
+        return round(_EXPORT_RATIOS[engine.name] * exported)
     return round(_FLOAT_BYTES * bundle.parameter_count() * _TORCH_RATIOS.get(engine.precision, 1.0))

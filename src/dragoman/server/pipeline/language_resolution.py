@@ -1,9 +1,10 @@
 """Detect the language of each text, and choose the model that translates it."""
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from dragoman.api.translation.multi_model.routing import code_hint
 from dragoman.language_codes import language_key
@@ -33,9 +34,9 @@ _MODEL_CODES = {"nb": "no"}
 class LanguageDetector:
     """Language detector; takes about 0.1 ms per text."""
 
-    def __init__(self) -> None:
-        self._model = load_detector()
-        self._model.detect("load the model before the first request")
+    @functools.cached_property
+    def _model(self) -> Any:
+        return load_detector()
 
     def detect(self, text: str, among: Sequence[str]) -> list[DetectedLanguage]:
         """Return the most probable of some languages, the best first; there is always one.

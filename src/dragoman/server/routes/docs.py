@@ -9,14 +9,15 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
 from markupsafe import Markup, escape
 from pydantic_core import to_json
+from starlette.requests import Request
+from starlette.responses import Response
 
 from dragoman.language_codes import equivalent_languages, primary_language
 from dragoman.reporting.html import read_asset, render
 from dragoman.server.http.headers import CachedJson
-from dragoman.server.http.route_policy import route_policy
+from dragoman.server.http.route_policy import Router, route_policy
 from dragoman.server.models.routing import Languages
 from dragoman.server.routes.libretranslate import LIBRETRANSLATE
 from dragoman.server.routes.openapi import JSON
@@ -67,9 +68,9 @@ def _translated(text: str, sentences: Mapping[str, str]) -> str:
     return text
 
 
-def router(describe: Callable[[], Mapping[str, Any]], languages: Callable[[], Languages]) -> APIRouter:
+def router(describe: Callable[[], Mapping[str, Any]], languages: Callable[[], Languages]) -> Router:
     """Return the routes that describe all other routes. The examples on the page use a served pair."""
-    routes = APIRouter(include_in_schema=False)
+    routes = Router(include_in_schema=False)
 
     made, encoded = asyncio.Lock(), dict[str, CachedJson]()
 

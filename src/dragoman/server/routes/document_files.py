@@ -11,17 +11,16 @@ from pathlib import PurePath
 from typing import Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request, Response
-from fastapi.responses import StreamingResponse
-from sqlalchemy import Connection, delete, insert, select, update
 from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
 from dragoman.documents.formats import document_formats
 from dragoman.errors import DataError
 from dragoman.server.database import ServerDatabase, now
 from dragoman.server.errors import NotFound, Overloaded, RequestError, TooLarge
 from dragoman.server.http.request_body import Access, Reserved, json_response, read_multipart, renamed_field
-from dragoman.server.http.route_policy import route_policy
+from dragoman.server.http.route_policy import Router, route_policy
 from dragoman.server.pipeline.documents import translate_document
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_checks import build_options
@@ -29,7 +28,7 @@ from dragoman.server.request_types import TranslationRequest
 from dragoman.server.routes.libretranslate import LIBRETRANSLATE, TranslateFileResponse
 from dragoman.server.routes.openapi import BASE_ERRORS, BODY_ERRORS, parameter, responses
 from dragoman.server.settings import Limits
-from dragoman.storage.tables import DOCUMENT_PARTS, DOCUMENTS
+from dragoman.storage import sql
 
 DocumentStatus = Literal["translating", "done", "error"]
 
@@ -85,7 +84,7 @@ class DocumentStore:
         numbers = {"characters": 0, "size": 0, "created": time, "until": time + int((seconds + 60) * 1e6)}
         with self._database.write() as connection:
             self._delete_expired(connection)
-            made = insert(DOCUMENTS).values(**texts, **numbers, status="translating", is_downloaded=False)
+            made = sql.insert(sql.DOCUMENTS).values(**texts, **numbers, status="translating", is_downloaded=False)
             connection.execute(made)
 
     def finish(self, secret: str, name: str, data: bytes, characters: int = 0) -> str:
@@ -98,7 +97,7 @@ class DocumentStore:
             with self._database.write() as connection:
                 self._make_room(connection, id_, len(data))
                 if self._end(connection, id_, "done", name=shown, size=len(data), characters=characters) and rows:
-                    connection.execute(insert(DOCUMENT_PARTS), rows)
+                    connection.execute(sql.insert(sql.DOCUMENT_PARTS), rows)
         except DataError as error:
             raise Overloaded(f"the server cannot store the document: {error}; {_DIRECTLY}") from None
         return f"{secret}.{shown}"
@@ -111,8 +110,10 @@ class DocumentStore:
 
     def get(self, secret: str) -> StoredDocument | None:
         """Return the document of a secret, unless its time is over."""
-        columns = [DOCUMENTS.c[each.name] for each in fields(StoredDocument)]
-        query = select(*columns).where(DOCUMENTS.c.id == document_id(secret), DOCUMENTS.c.until > self._clock())
+        columns = [sql.DOCUMENTS.c[each.name] for each in fields(StoredDocument)]
+        query = sql.select(*columns).where(
+            sql.DOCUMENTS.c.id == document_id(secret), sql.DOCUMENTS.c.until > self._clock()
+        )
         with self._database.read() as connection:
             row = connection.execute(query).first()
         return None if row is None else StoredDocument(*row)
@@ -127,27 +128,29 @@ class DocumentStore:
         await asyncio.to_thread(self._mark, document.id)
 
     def _read_part(self, id_: str, number: int) -> bytes | None:
-        query = select(DOCUMENT_PARTS.c.data).where(DOCUMENT_PARTS.c.document == id_, DOCUMENT_PARTS.c.number == number)
+        query = sql.select(sql.DOCUMENT_PARTS.c.data).where(
+            sql.DOCUMENT_PARTS.c.document == id_, sql.DOCUMENT_PARTS.c.number == number
+        )
         with self._database.read() as connection:
             found: bytes | None = connection.execute(query).scalar()
         return found
 
     def _mark(self, id_: str) -> None:
         with self._database.write() as connection:
-            connection.execute(update(DOCUMENTS).where(DOCUMENTS.c.id == id_).values(is_downloaded=True))
+            connection.execute(sql.update(sql.DOCUMENTS).where(sql.DOCUMENTS.c.id == id_).values(is_downloaded=True))
 
-    def _end(self, connection: Connection, id_: str, status: DocumentStatus, **values: Any) -> bool:
+    def _end(self, connection: Any, id_: str, status: DocumentStatus, **values: Any) -> bool:
         until = self._clock() + self._microseconds
-        ended = update(DOCUMENTS).where(DOCUMENTS.c.id == id_).values(status=status, until=until, **values)
+        ended = sql.update(sql.DOCUMENTS).where(sql.DOCUMENTS.c.id == id_).values(status=status, until=until, **values)
         return bool(connection.execute(ended).rowcount)
 
-    def _make_room(self, connection: Connection, id_: str, size: int) -> None:
+    def _make_room(self, connection: Any, id_: str, size: int) -> None:
         """Delete documents until one of this size fits."""
         self._delete_expired(connection)
-        columns = (DOCUMENTS.c[name] for name in ("id", "client", "size", "is_downloaded"))
-        query = select(*columns).where(DOCUMENTS.c.status != "translating").order_by(DOCUMENTS.c.created)
+        columns = (sql.DOCUMENTS.c[name] for name in ("id", "client", "size", "is_downloaded"))
+        query = sql.select(*columns).where(sql.DOCUMENTS.c.status != "translating").order_by(sql.DOCUMENTS.c.created)
         documents = {row.id: row for row in connection.execute(query)}
-        client = connection.execute(select(DOCUMENTS.c.client).where(DOCUMENTS.c.id == id_)).scalar() or ""
+        client = connection.execute(sql.select(sql.DOCUMENTS.c.client).where(sql.DOCUMENTS.c.id == id_)).scalar() or ""
         least = self._max_bytes // self._max_documents
         sizes = {key: max(row.size, least) for key, row in documents.items()}
         added, dropped = max(size, least), list[str]()
@@ -156,10 +159,10 @@ class DocumentStore:
             first = min(documents, key=lambda key: (not documents[key].is_downloaded, ranks[documents[key].client]))
             dropped.append(first)
             del documents[first]
-        connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.id.in_(dropped)))
+        connection.execute(sql.delete(sql.DOCUMENTS).where(sql.DOCUMENTS.c.id.in_(dropped)))
 
-    def _delete_expired(self, connection: Connection) -> None:
-        connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.until <= self._clock()))
+    def _delete_expired(self, connection: Any) -> None:
+        connection.execute(sql.delete(sql.DOCUMENTS).where(sql.DOCUMENTS.c.until <= self._clock()))
 
 
 def new_secret() -> str:
@@ -225,9 +228,9 @@ class Upload:
     fields: dict[str, str]
 
 
-def router(pipeline: TranslationPipeline) -> APIRouter:
+def router(pipeline: TranslationPipeline) -> Router:
     """Return the routes of documents."""
-    routes = APIRouter(tags=[LIBRETRANSLATE.name])
+    routes = Router(tags=[LIBRETRANSLATE.name])
     downloads = DocumentStore(pipeline.database)
     formats = document_formats()
     media_types = dict.fromkeys((_ANY_BYTES, *(form.media_type for form in formats.values())), _BINARY)

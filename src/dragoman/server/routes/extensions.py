@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from dragoman.server.errors import RequestError
 from dragoman.server.http.request_body import json_body
+from dragoman.server.http.route_policy import Router
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.request_types import Dialect, TranslationRequest, TranslationResult
 from dragoman.server.routes.openapi import EXAMPLE_SOURCE, JSON, SourceLanguage, TargetLanguage, request_body
@@ -93,7 +93,7 @@ def _kiss(body: KissRequest, results: Sequence[TranslationResult]) -> dict[str, 
     return {"translations": found} if body.texts else found[0]
 
 
-def routers(pipeline: TranslationPipeline) -> list[tuple[Dialect, APIRouter]]:
+def routers(pipeline: TranslationPipeline) -> list[tuple[Dialect, Router]]:
     """Return the routes, each with its dialect."""
     found = []
     for path, dialect, body, respond in (
@@ -101,7 +101,7 @@ def routers(pipeline: TranslationPipeline) -> list[tuple[Dialect, APIRouter]]:
         ("/immersive", IMMERSIVE, ImmersiveRequest, _immersive),
         ("/kiss", KISS, KissRequest, _kiss),
     ):
-        routes = APIRouter(tags=[dialect.name])
+        routes = Router(tags=[dialect.name])
         Operations(routes, pipeline, dialect, 415).translate(path, json_body(body), respond, request_body(body))
         found.append((dialect, routes))
     return found

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from starlette.requests import Request
 
 from dragoman.server.http.request_body import json_body, parse_model, read_values
+from dragoman.server.http.route_policy import Router
 from dragoman.server.models.routing import Languages, language_name
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.request_types import DetectedLanguage, Dialect, TranslationRequest, TranslationResult
@@ -131,9 +132,9 @@ _NAMES_IN = "Names are given if this is, always in English."
 _EXAMPLE = {"q": ["A man sleeps.", "Two dogs play."], "source": "en", "target": "de", "format": "text"}
 
 
-def router(pipeline: TranslationPipeline) -> APIRouter:
+def router(pipeline: TranslationPipeline) -> Router:
     """Return the routes of both versions."""
-    routes = APIRouter(tags=[GOOGLE.name])
+    routes = Router(tags=[GOOGLE.name])
     two, three = Operations(routes, pipeline, GOOGLE), Operations(routes, pipeline, GOOGLE_V3, 404, 415)
     for method, translate, detect in (
         ("GET", {"openapi_extra": {"parameters": _FIELDS}}, {"openapi_extra": {"parameters": [_Q]}}),

@@ -2,18 +2,17 @@
 
 from collections.abc import Callable
 
-from fastapi import APIRouter, Response
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
-from dragoman.server.http.route_policy import route_policy
+from dragoman.server.http.route_policy import Router, route_policy
 from dragoman.server.metrics import ServerMetrics
 
 _NO_STORE = {"cache-control": "no-store"}
 
 
-def router(is_ready: Callable[[], bool], metrics: ServerMetrics | None) -> APIRouter:
+def router(is_ready: Callable[[], bool], metrics: ServerMetrics | None) -> Router:
     """Return the health routes of LibreTranslate and Kubernetes, and ``/metrics``."""
-    routes = APIRouter(tags=["health"])
+    routes = Router(tags=["health"])
 
     @routes.get("/health", summary="Whether the server runs (LibreTranslate)")
     @routes.get("/livez", summary="Whether the server runs")

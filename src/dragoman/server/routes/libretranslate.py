@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from starlette.requests import Request
+from starlette.responses import Response
 
 from dragoman.documents.formats import document_formats
 from dragoman.server.errors import RequestError
@@ -19,7 +20,7 @@ from dragoman.server.http.request_body import (
     read_json,
     renamed_field,
 )
-from dragoman.server.http.route_policy import route_policy
+from dragoman.server.http.route_policy import Depends, Router, route_policy
 from dragoman.server.models.routing import Languages, language_name
 from dragoman.server.pipeline.language_resolution import MAX_DETECTED_CHARACTERS
 from dragoman.server.pipeline.pipeline import TranslationPipeline
@@ -192,9 +193,9 @@ TranslateBody = Annotated[LibreTranslateRequest, Depends(_translate_body)]
 DetectBody = Annotated[DetectRequest, Depends(_detect_body)]
 
 
-def router(pipeline: TranslationPipeline) -> APIRouter:
+def router(pipeline: TranslationPipeline) -> Router:
     """Return the routes of LibreTranslate except documents."""
-    routes = APIRouter(tags=[LIBRETRANSLATE.name])
+    routes = Router(tags=[LIBRETRANSLATE.name])
 
     @routes.post(
         "/translate",

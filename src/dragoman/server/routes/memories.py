@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.convertors import StringConvertor, register_url_convertor
+from starlette.requests import Request
+from starlette.responses import Response
 
-from dragoman.api.memories import import_file
 from dragoman.errors import DragomanError
 from dragoman.language_codes import parse_language
 from dragoman.server.access.authorization import RequestAccess
 from dragoman.server.errors import NotFound, RequestError
 from dragoman.server.http.request_body import Access, json_body, json_response
-from dragoman.server.http.route_policy import route_policy
+from dragoman.server.http.route_policy import Depends, Router, route_policy
 from dragoman.server.memories import ServerMemories
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.request_types import NATIVE, Dialect
@@ -151,9 +151,9 @@ async def in_thread(work: Callable[..., Result], *args: Any) -> Result:
         raise RequestError(str(error)) from error
 
 
-def router(pipeline: TranslationPipeline) -> APIRouter:
+def router(pipeline: TranslationPipeline) -> Router:
     """Return our own routes."""
-    routes = APIRouter(prefix="/v1", tags=[NATIVE.name])
+    routes = Router(prefix="/v1", tags=[NATIVE.name])
     memories = pipeline.memories
 
     @routes.get("/memories", **responses(MemoriesResponse, *BASE_ERRORS, 404))
@@ -212,9 +212,9 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     return routes
 
 
-def correction_router(pipeline: TranslationPipeline) -> APIRouter:
+def correction_router(pipeline: TranslationPipeline) -> Router:
     """Return the routes that store and review corrections."""
-    routes = APIRouter(prefix="/v1", tags=[NATIVE.name])
+    routes = Router(prefix="/v1", tags=[NATIVE.name])
     memories = pipeline.memories
 
     @routes.patch(
@@ -273,9 +273,9 @@ def _weblate_codes(language: str) -> Iterator[str]:
     yield from ("_".join(parts[:end]) for end in range(1, len(parts) + 1))
 
 
-def weblate_router(pipeline: TranslationPipeline) -> APIRouter:
+def weblate_router(pipeline: TranslationPipeline) -> Router:
     """Return the routes of Weblate's tmserver protocol; the address for Weblate ends with ``/tmserver``."""
-    routes = APIRouter(prefix="/tmserver", tags=[WEBLATE.name])
+    routes = Router(prefix="/tmserver", tags=[WEBLATE.name])
     memories = pipeline.memories
 
     @routes.get("/languages/", **responses(WeblateLanguages, *BASE_ERRORS, 404))
@@ -361,6 +361,8 @@ def import_bytes(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"upload.{ending.lower()}"
         path.write_bytes(data)
+        from dragoman.api.memories import import_file  # noqa: PLC0415 -- imports SQLAlchemy
+
         return import_file(memories.store, memory, path, source=languages[0], target=languages[1])
 
 

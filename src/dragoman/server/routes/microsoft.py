@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from babel.core import Locale, UnknownLocaleError
-from fastapi import APIRouter, Request
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, RootModel
+from starlette.requests import Request
 
 from dragoman.server.errors import RequestError
 from dragoman.server.http.request_body import parse_model, read_json_value
+from dragoman.server.http.route_policy import Router
 from dragoman.server.models.routing import language_name
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.request_types import DetectedLanguage, Dialect, TranslationRequest, TranslationResult
@@ -104,9 +105,9 @@ _SCOPE = parameter("scope", "query", {"type": "string"}, "`translation`.")
 _List = list[dict[str, Any]]
 
 
-def router(pipeline: TranslationPipeline) -> APIRouter:
+def router(pipeline: TranslationPipeline) -> Router:
     """Return the routes."""
-    routes = APIRouter(prefix=MICROSOFT.prefix, tags=[MICROSOFT.name])
+    routes = Router(prefix=MICROSOFT.prefix, tags=[MICROSOFT.name])
     operations = Operations(routes, pipeline, MICROSOFT, 415)
 
     def detected(found: DetectedLanguage) -> dict[str, Any]:

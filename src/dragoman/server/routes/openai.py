@@ -8,15 +8,15 @@ import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from pydantic_core import to_json
+from starlette.responses import Response
 
 from dragoman.api.translation.multi_model.routing import Route
 from dragoman.server.access.authorization import RequestAccess
 from dragoman.server.errors import ErrorCode, RequestError
 from dragoman.server.http.request_body import Access, Reserved, json_body, json_response
-from dragoman.server.http.route_policy import route_policy
+from dragoman.server.http.route_policy import Depends, Router, route_policy
 from dragoman.server.http.server_sent_events import EVENT_STREAM, event_stream_response
 from dragoman.server.pipeline.language_resolution import ResolvedText
 from dragoman.server.pipeline.pipeline import TranslationPipeline
@@ -166,9 +166,9 @@ def chat_model_ids(routes: Iterable[Route]) -> list[str]:
     return list(dict.fromkeys(_SEPARATOR.join(pair) for pair in (*pairs, *detected)))
 
 
-def router(pipeline: TranslationPipeline) -> APIRouter:
+def router(pipeline: TranslationPipeline) -> Router:
     """Return the route of chat completions."""
-    routes = APIRouter(prefix="/v1", tags=[OPENAI.name])
+    routes = Router(prefix="/v1", tags=[OPENAI.name])
     stream = {
         EVENT_STREAM: {
             "schema": {

@@ -1,15 +1,15 @@
 """Helpers to describe responses, request bodies and parameters of routes in OpenAPI."""
 
 import copy
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
-from fastapi import Response
-from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, Field
-from starlette.routing import BaseRoute
+from starlette.responses import Response
 
+from dragoman.server.http.route_policy import ApiRoute
 from dragoman.server.request_types import NATIVE, Dialect
 from dragoman.version import __version__
 
@@ -93,7 +93,16 @@ def request_body(
     parameters: Sequence[Mapping[str, Any]] = (),
     **examples: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the argument of a route that describes its body, for every media type, and its parameters."""
+    """Return the argument of a route that describes its body, for every media type, and its parameters, when called."""
+    return {"openapi_extra": functools.partial(_describe_body, model, media_types, parameters, examples)}
+
+
+def _describe_body(
+    model: type[BaseModel],
+    media_types: Sequence[str],
+    parameters: Sequence[Mapping[str, Any]],
+    examples: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
     schema = _inlined(model.model_json_schema())
     named = {name: {"value": dict(value)} for name, value in examples.items()}
     content = {
@@ -102,7 +111,7 @@ def request_body(
         for each in media_types
     }
     described: dict[str, Any] = {"requestBody": {"required": True, "content": content}}
-    return {"openapi_extra": described | ({"parameters": list(parameters)} if parameters else {})}
+    return described | ({"parameters": list(parameters)} if parameters else {})
 
 
 def _inlined(schema: Any, definitions: Mapping[str, Any] | None = None) -> Any:
@@ -145,13 +154,21 @@ _REQUEST_ID = parameter("X-Request-Id", "header", {"type": "string"}, "Id of the
 
 
 def describe_routes(
-    routes: Sequence[tuple[Dialect, BaseRoute]], needs_key: Callable[[str, str], bool]
+    routes: Sequence[tuple[Dialect, ApiRoute]], needs_key: Callable[[str, str], bool]
 ) -> dict[str, Any]:
     """Return the OpenAPI document of routes with their dialects: what FastAPI writes, completed, and simplified.
 
     `needs_key` returns whether an operation, by method and path, needs a key on a server with keys.
     """
-    document = get_openapi(title="Dragoman", version=__version__, routes=[route for _, route in routes])
+    from fastapi import APIRouter  # noqa: PLC0415 -- slow to import, and used only here
+    from fastapi.openapi.utils import get_openapi  # noqa: PLC0415
+
+    written = APIRouter()
+    for _, route in routes:
+        extra = route.described.get("openapi_extra")
+        options = {**route.described, "openapi_extra": extra() if callable(extra) else extra}
+        written.add_api_route(route.path, _stand_in(route.endpoint), methods=[route.method], **options)
+    document = get_openapi(title="Dragoman", version=__version__, routes=written.routes)
     components = document.setdefault("components", {})
     for model in dict.fromkeys(dialect.error_model for dialect, _ in routes):
         components.setdefault("schemas", {})[model.__name__] = _inlined(model.model_json_schema())
@@ -165,6 +182,15 @@ def describe_routes(
             if needs_key(method.upper(), path):
                 operation["security"] = [*({name: []} for name in _SECURITY), {}]  # none without keys
     described: dict[str, Any] = _portable(document)
+    return described
+
+
+def _stand_in(endpoint: Callable[..., Any]) -> Callable[[], Any]:
+    """Return a function with the name and the text of an endpoint, without parameters, which routes describe."""
+
+    def described() -> None: ...
+
+    described.__name__, described.__doc__ = endpoint.__name__, endpoint.__doc__
     return described
 
 

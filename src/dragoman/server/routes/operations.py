@@ -4,11 +4,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response
 
 from dragoman.server.http.request_body import Access, Reserved, json_response, large_json_response
-from dragoman.server.http.route_policy import RouteAccess, route_policy
+from dragoman.server.http.route_policy import Depends, RouteAccess, Router, route_policy
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_checks import build_options
 from dragoman.server.request_types import Dialect
@@ -44,13 +45,13 @@ def coded_error(problem: Mapping[str, Any], scale: int = 1) -> dict[str, Any]:
 class Operations:
     """Adds the routes of a dialect."""
 
-    def __init__(self, routes: APIRouter, pipeline: TranslationPipeline, dialect: Dialect, *errors: int) -> None:
+    def __init__(self, routes: Router, pipeline: TranslationPipeline, dialect: Dialect, *errors: int) -> None:
         self._routes, self._pipeline, self._dialect = routes, pipeline, dialect
         self._errors = (*BODY_ERRORS, *errors)
 
     def _described(self, method: str, path: str, model: Any, described: Described) -> Callable[..., Any]:
         found = responses(model, *self._errors, dialect=self._dialect)
-        route: Callable[..., Any] = self._routes.api_route(path, methods=[method], **found, **described)
+        route: Callable[..., Any] = self._routes.add(method, path, **found, **described)
         return route
 
     def translate(

@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fastapi import APIRouter, Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from dragoman.server.errors import NO_SUCH_PATH, NotFound
 from dragoman.server.http.headers import PAGE_POLICY, accepted_encodings
-from dragoman.server.http.route_policy import route_policy
+from dragoman.server.http.route_policy import Router, route_policy
 
 STATIC = Path(__file__).parents[1] / "static"
 
@@ -72,9 +73,9 @@ def has_page(folder: Path = STATIC) -> bool:
     return (folder / "index.html").is_file()
 
 
-def router(folder: Path = STATIC) -> APIRouter:
+def router(folder: Path = STATIC) -> Router:
     """Return the routes of the web page; if it is not built, ``/`` explains how to build it."""
-    routes = APIRouter(include_in_schema=False)
+    routes = Router(include_in_schema=False)
     assets = _assets(folder)
     index = assets.get("index.html") or _asset(_NOT_BUILT.encode(), "index.html", {})
 

@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+from starlette.requests import Request
+from starlette.responses import Response
 
 from dragoman.api.translation.multi_model.routing import Route
 from dragoman.api.translation.options import TranslateOptions
@@ -21,7 +22,7 @@ from dragoman.server.errors import RequestError
 from dragoman.server.glossaries import StoredGlossary
 from dragoman.server.http.headers import CachedJson
 from dragoman.server.http.request_body import Access, Reserved, json_body, json_response, large_json_response
-from dragoman.server.http.route_policy import route_policy
+from dragoman.server.http.route_policy import Depends, Router, route_policy
 from dragoman.server.http.server_sent_events import EVENT_STREAM, event, event_stream_response
 from dragoman.server.pipeline.language_resolution import ResolvedText
 from dragoman.server.pipeline.pipeline import TranslationPipeline
@@ -294,9 +295,9 @@ _EVENT_STREAM = {
 }
 
 
-def router(pipeline: TranslationPipeline) -> APIRouter:
+def router(pipeline: TranslationPipeline) -> Router:
     """Return the routes of `/v1`."""
-    routes = APIRouter(prefix="/v1", tags=[NATIVE.name])
+    routes = Router(prefix="/v1", tags=[NATIVE.name])
     service = pipeline.service
 
     @routes.post(

@@ -9,9 +9,10 @@ import re
 import threading
 
 import pytest
-from fastapi import Request, Response
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.requests import Request
+from starlette.responses import Response
 
 from dragoman.server.http.headers import (
     CachedJson,

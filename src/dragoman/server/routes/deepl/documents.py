@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response
 
 from dragoman.errors import DragomanError
 from dragoman.server.access.authorization import RequestAccess
 from dragoman.server.errors import NotFound, Overloaded, RateLimited, RequestError, problem_for
 from dragoman.server.http.request_body import Access, Reserved, json_response, parse_model
-from dragoman.server.http.route_policy import route_policy
+from dragoman.server.http.route_policy import Depends, Router, route_policy
 from dragoman.server.pipeline.documents import TranslatedDocument, translate_document
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_checks import build_options
@@ -189,9 +190,9 @@ async def _key_body(request: Request) -> DeeplDocumentKey:
 KeyBody = Annotated[DeeplDocumentKey, Depends(_key_body)]
 
 
-def router(pipeline: TranslationPipeline) -> APIRouter:
+def router(pipeline: TranslationPipeline) -> Router:
     """Return the routes of documents."""
-    routes = APIRouter(prefix="/v2", tags=[DEEPL.name])
+    routes = Router(prefix="/v2", tags=[DEEPL.name])
     store = DocumentStore(pipeline.database)
     jobs = DocumentJobs(store, max_bytes=_LARGEST_DOCUMENTS * pipeline.settings.limits.file_bytes)
 

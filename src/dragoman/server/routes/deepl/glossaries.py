@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response
 
 from dragoman.language_codes import check_language
 from dragoman.server.errors import NotFound, RequestError
@@ -21,7 +22,7 @@ from dragoman.server.glossaries import (
     term_dictionary,
 )
 from dragoman.server.http.request_body import Access, json_body, json_response, parse_model
-from dragoman.server.http.route_policy import route_policy
+from dragoman.server.http.route_policy import Depends, Router, route_policy
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.routes.deepl.text import DEEPL, glossary_pairs, read_values, source_code
 from dragoman.server.routes.openapi import BASE_ERRORS, BODY_ERRORS, FORMS, JSON, parameter, request_body, responses
@@ -191,9 +192,9 @@ PatchBody = Annotated[MultilingualGlossaryPatch, Depends(json_body(MultilingualG
 DictionaryContent = Annotated[DictionaryBody, Depends(json_body(DictionaryBody))]
 
 
-def routers(pipeline: TranslationPipeline) -> list[APIRouter]:
+def routers(pipeline: TranslationPipeline) -> list[Router]:
     """Return the routes of both versions. All see the same glossaries: those of the client's API key."""
-    version_2, version_3 = (APIRouter(prefix=f"/v{number}", tags=[DEEPL.name]) for number in (2, 3))
+    version_2, version_3 = (Router(prefix=f"/v{number}", tags=[DEEPL.name]) for number in (2, 3))
     store = pipeline.glossaries
     _add_shared(version_2, store, SingleGlossary, SingleGlossaryList, single_json, _check_single)
     _add_shared(version_3, store, MultilingualGlossary, MultilingualGlossaryList, multilingual_json)
@@ -204,7 +205,7 @@ def routers(pipeline: TranslationPipeline) -> list[APIRouter]:
 
 
 def _add_shared(
-    routes: APIRouter,
+    routes: Router,
     store: GlossaryStore,
     model: type[BaseModel],
     listing: type[BaseModel],
@@ -258,7 +259,7 @@ async def _create(
     return made
 
 
-def _add_version_2(routes: APIRouter, pipeline: TranslationPipeline) -> None:
+def _add_version_2(routes: Router, pipeline: TranslationPipeline) -> None:
     @routes.get("/glossary-language-pairs", **responses(GlossaryLanguagePairs, *BASE_ERRORS, 429))
     @route_policy("key")
     async def language_pairs() -> Response:
@@ -290,7 +291,7 @@ def _add_version_2(routes: APIRouter, pipeline: TranslationPipeline) -> None:
         return Response(format_tsv(found.dictionaries[0].terms), media_type=_TSV)
 
 
-def _add_version_3(routes: APIRouter, pipeline: TranslationPipeline) -> None:
+def _add_version_3(routes: Router, pipeline: TranslationPipeline) -> None:
     @routes.post(
         "/glossaries",
         **responses(MultilingualGlossary, *BODY_ERRORS, 415, status=201),
@@ -321,7 +322,7 @@ def _add_version_3(routes: APIRouter, pipeline: TranslationPipeline) -> None:
         return json_response(multilingual_json(await asyncio.to_thread(run)))
 
 
-def _add_dictionaries(routes: APIRouter, store: GlossaryStore) -> None:
+def _add_dictionaries(routes: Router, store: GlossaryStore) -> None:
     @routes.get(
         "/glossaries/{glossary_id}/entries",
         **responses(GlossaryEntries, *BASE_ERRORS, 404, 429),

@@ -8,14 +8,14 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from starlette.requests import Request
+from starlette.responses import Response
 
-from dragoman.api.memories import export_file
 from dragoman.errors import DragomanError
 from dragoman.server.errors import NotFound, RequestError
 from dragoman.server.http.request_body import Access, json_body, json_response
-from dragoman.server.http.route_policy import route_policy
+from dragoman.server.http.route_policy import Depends, Router, route_policy
 from dragoman.server.memories import ServerMemories
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.routes.deepl.text import DEEPL
@@ -102,9 +102,9 @@ def _whole(name: str, description: str) -> dict[str, Any]:
     return parameter(name, "query", {"type": "integer"}, description)
 
 
-def router(pipeline: TranslationPipeline) -> APIRouter:
+def router(pipeline: TranslationPipeline) -> Router:
     """Return the routes of memories."""
-    routes = APIRouter(prefix=_PATH, tags=[DEEPL.name])
+    routes = Router(prefix=_PATH, tags=[DEEPL.name])
     memories = pipeline.memories
 
     @routes.get(
@@ -184,9 +184,9 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     return routes
 
 
-def job_router(pipeline: TranslationPipeline) -> APIRouter:
+def job_router(pipeline: TranslationPipeline) -> Router:
     """Return the routes of imports and exports."""
-    routes = APIRouter(prefix=_PATH, tags=[DEEPL.name])
+    routes = Router(prefix=_PATH, tags=[DEEPL.name])
     memories = pipeline.memories
 
     @routes.post("/import", **responses(MemoryJob, *BODY_ERRORS, 404, 415, status=202), **request_body(ImportBody))
@@ -295,6 +295,8 @@ def _export(memories: ServerMemories, job: str) -> bytes:
         raise NotFound("there is no export of this id")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.tmx"
+        from dragoman.api.memories import export_file  # noqa: PLC0415 -- imports SQLAlchemy
+
         export_file(memories.store, memories.find(found.owner, found.memory), path)
         return path.read_bytes()
 

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+from starlette.requests import Request
+from starlette.responses import Response
 
 from dragoman.api.translation.multi_model.routing import Route
 from dragoman.language_codes import is_same_language, language_key
@@ -19,7 +20,7 @@ from dragoman.server.http.request_body import (
     parse_model,
 )
 from dragoman.server.http.request_body import read_values as read_request_values
-from dragoman.server.http.route_policy import route_policy
+from dragoman.server.http.route_policy import Depends, Router, route_policy
 from dragoman.server.models.routing import language_name
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_checks import build_options
@@ -228,9 +229,9 @@ async def _translate_body(request: Request) -> DeeplRequest:
 TranslateBody = Annotated[DeeplRequest, Depends(_translate_body)]
 
 
-def router(pipeline: TranslationPipeline) -> APIRouter:
+def router(pipeline: TranslationPipeline) -> Router:
     """Return the routes of texts."""
-    routes = APIRouter(prefix="/v2", tags=[DEEPL.name])
+    routes = Router(prefix="/v2", tags=[DEEPL.name])
 
     @routes.post(
         "/translate",

@@ -1,5 +1,6 @@
 """Stored glossaries over HTTP, in both versions of DeepL's API."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -282,7 +283,7 @@ def test_a_server_with_stored_glossaries_loads_their_engine_at_the_start(tmp_pat
     settings = ServerSettings(database=f"sqlite:///{tmp_path / 'data.db'}")
     for preloads in (0, 1):
         call = Caller(settings=settings)
-        call.app.start()
+        asyncio.run(call.app.start())
         assert call.service.preloads == preloads
         create(call)
         call.app.close()
