@@ -1,7 +1,7 @@
 """Text with tags, and the check that tags are correctly nested."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -22,6 +22,14 @@ class TagSpan:
     depth: int = 0
 
 
+class Remembered(NamedTuple):
+    """The unit of a translation memory that a translation is taken from."""
+
+    score: int
+    source: str
+    memory: str
+
+
 @dataclass(frozen=True, slots=True)
 class TaggedText:
     """A text without its tags, the spans of the tags, and the parts of the text that must stay byte-identical.
@@ -33,6 +41,7 @@ class TaggedText:
     text: str
     spans: tuple[TagSpan, ...] = ()
     kept: tuple[tuple[int, int], ...] = ()
+    remembered: Remembered | None = field(default=None, compare=False)
 
     def with_marks(self, marks: Mapping[int, str]) -> "TaggedText":
         """Return the text with other strings in place of some characters, and the tags at the same places."""

@@ -28,7 +28,7 @@ from dragoman.markup.placeholders.icu_message import has_icu_choice
 from dragoman.markup.protected_spans import find_damage, locate_placeholders, placeholder_strings
 from dragoman.markup.soft_alignment import SoftAlignment
 from dragoman.markup.tag_projection import project_tags
-from dragoman.markup.tagged_text import TaggedText
+from dragoman.markup.tagged_text import Remembered, TaggedText
 from dragoman.storage.memory_reader import KnownTranslations, MemoryMatch, MemoryReader
 
 EMPTY = "an empty translation"
@@ -208,7 +208,8 @@ def find_segments(
         if chosen and segment.has_words and not segment.spans:
             kept = locate_placeholders(strings, segment.text, chosen.text)
             if kept is not None:
-                done[place] = TaggedText(chosen.text, (), kept)
+                unit = Remembered(chosen.score, chosen.source, chosen.memory)
+                done[place] = TaggedText(chosen.text, (), kept, unit)
     return {place: matches for place, matches in enumerate(found) if matches}, done
 
 

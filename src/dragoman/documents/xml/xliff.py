@@ -5,6 +5,9 @@ The mark of `translation_marks` is in an attribute that the standard provides fo
 
 The dialects of Trados (sdlxliff) and memoQ (mqxliff) are XLIFF 1.2 with states of their own: Trados has them by
 sentence, in `seg-defs`, memoQ in attributes of the unit. Locked sentences and units stay.
+
+A translation from a memory has the unit and its score beside it: `alt-trans` with `match-quality` in 1.2, a `match` of
+the module Translation Candidates in 2.x, `origin` and `percent` of Trados.
 """
 
 from collections import Counter
@@ -30,7 +33,7 @@ from dragoman.documents.xml.mixed_content import (
 )
 from dragoman.documents.xml.safe_parser import local_name, parse_xml, serialize_xml
 from dragoman.errors import DataError
-from dragoman.markup.tagged_text import TaggedText
+from dragoman.markup.tagged_text import Remembered, TaggedText
 from dragoman.text.characters import has_letters
 
 _UNITS = ("trans-unit", "segment")
@@ -46,6 +49,8 @@ _LOCKED = {"locked", "true", "1"}
 _CONFIRMED_BY_TOOLS = ("Confirmed", "Proofread", "Translated", "Approved")
 """Beginnings or ends of states of memoQ and Trados."""
 _DRAFTS = {"conf": "Draft", "origin": "mt", "origin-system": "dragoman"}
+_MATCHES = "urn:oasis:names:tc:xliff:matches:2.0"
+_SAME = 100  # score of the same text
 _LANGUAGES_1, _LANGUAGES_2 = ("source-language", "target-language"), ("srcLang", "trgLang")
 
 
@@ -305,12 +310,15 @@ def _has_protected_range(source: Any) -> bool:
     return any(_is_protected(mark) for mark in source.iter("{*}sm"))
 
 
-def _set_states(element: Any, written: set[str]) -> None:
+def _set_states(element: Any, written: dict[str, Remembered | None]) -> None:
     """Set the states that Trados and memoQ have of their own, of the sentences that are written."""
     for mid, each in _sentence_states(element).items():
         if mid in written:
             each.attrib.update(_DRAFTS)
             each.attrib.pop("percent", None)
+            if (known := written[mid]) is not None:
+                percent = str(min(known.score, _SAME))
+                each.attrib.update({"origin": "tm", "origin-system": known.memory, "percent": percent})
     if element.get(f"{_MEMOQ}status"):
         element.set(f"{_MEMOQ}status", "Pretranslated")
 
@@ -320,7 +328,8 @@ def _write_unit(unit: _Unit, translated: Sequence[TaggedText]) -> None:
     kind = local_name(unit.element)
     segments = _sentence_states(unit.element)
     sources = list(unit.source.iter())
-    _set_states(unit.element, {sources[place].get("mid") for place, _ in unit.texts if place >= 0})
+    mids = [sources[place].get("mid", "") if place >= 0 else "" for place, _ in unit.texts]
+    _set_states(unit.element, {mid: each.remembered for mid, each in zip(mids, translated, strict=True) if mid})
     if unit.gaps:
         for (place, inline), tagged in zip(unit.texts, translated, strict=True):
             holder = unit.gaps[sources[place].get("mid")]
@@ -352,6 +361,42 @@ def _write_unit(unit: _Unit, translated: Sequence[TaggedText]) -> None:
         unit.element.set("state", _UNREVIEWED[kind])
     else:
         target.set("state", _UNREVIEWED[kind])
-        target.set("state-qualifier", "mt-suggestion")
+        scores = [0 if each.remembered is None else each.remembered.score for each in translated]
+        known = "exact-match" if min(scores) >= _SAME else "fuzzy-match"
+        target.set("state-qualifier", known if all(scores) else "mt-suggestion")
+    if not segments:
+        _add_matches(unit.element, target, mids, translated)
     if kind == "segment" or not unit.element.get(attribute) or unit.earlier.mark:
         unit.element.set(attribute, mark)
+
+
+def _add_matches(element: Any, target: Any, mids: Sequence[str], translated: Sequence[TaggedText]) -> None:
+    """Add the units of memories that translations are taken from; what the file has is not added again."""
+    space = etree.QName(target).namespace
+    for mid, each in zip(mids, translated, strict=True):
+        if (known := each.remembered) is None:
+            continue
+        score, holder = str(min(known.score, _SAME)), element
+        if local_name(element) == "trans-unit":
+            added = etree.Element(etree.QName(space, "alt-trans"), {"match-quality": score, "origin": known.memory})
+            added.attrib.update({"mid": mid} if mid else {})
+        elif element.get("id"):
+            holder = element.getparent().find(f"{{{_MATCHES}}}matches")
+            if holder is None:
+                holder = etree.Element(f"{{{_MATCHES}}}matches", nsmap={"mtc": _MATCHES})
+                element.getparent().insert(0, holder)
+            added = etree.Element(f"{{{_MATCHES}}}match", {"ref": f"#{element.get('id')}", "type": "tm"})
+            added.attrib.update({"matchQuality": score, "origin": known.memory})
+        else:
+            continue  # a match could not refer to it
+        for name, text in (("source", known.source), ("target", each.text)):
+            etree.SubElement(added, etree.QName(space, name)).text = text
+        written = [_canonical(each) for each in holder.iterchildren(added.tag)]
+        if _canonical(added) not in written and holder is element:
+            insert_after(target, added)
+        elif _canonical(added) not in written:
+            holder.append(added)
+
+
+def _canonical(element: Any) -> bytes:
+    return bytes(etree.tostring(element, method="c14n", exclusive=True, with_tail=False))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
 from dragoman import Translator
 from dragoman.errors import ConfigError
@@ -69,3 +70,60 @@ def test_commands(memory: str, tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text("<p>A cat</p><p>Open {path}</p>")
     typed("translate", tiny_bundle(), tmp_path / "a.html", "-o", tmp_path / "b.html", "--memory", memory, *QUICK)
     assert (tmp_path / "b.html").read_text("utf-8") == "<p>Eine Katze</p><p>{path} öffnen</p>"
+
+
+XLIFF_1 = (
+    '<xliff version="1.2"><file source-language="en" target-language="de"><body>'
+    '<trans-unit id="1"><source>A cat</source></trans-unit>'
+    '<trans-unit id="2"><source>The 3 dogs sleep.</source></trans-unit>'
+    '<trans-unit id="3"><source>Some other text</source></trans-unit>'
+    "</body></file></xliff>"
+)
+XLIFF_2 = (
+    '<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en" trgLang="de"><file id="f">'
+    '<unit id="u"><segment id="a"><source>The 3 dogs sleep.</source></segment><segment id="b"><source>Other</source>'
+    "</segment></unit></file></xliff>"
+)
+TRADOS = (
+    '<xliff xmlns:sdl="urn:sdl" version="1.2"><file source-language="en" target-language="de"><body><trans-unit id="1">'
+    '<source>A cat</source><seg-source><mrk mtype="seg" mid="1">A cat</mrk></seg-source><sdl:seg-defs>'
+    '<sdl:seg id="1"/></sdl:seg-defs></trans-unit></body></file></xliff>'
+)
+
+
+def test_xliff_states_the_unit_and_the_score(memory: str, tmp_path: Path) -> None:
+    def translated(name: str, text: str, *options: str) -> etree._Element:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        done = typed(
+            "translate", tiny_bundle(), tmp_path / name, "-o", tmp_path / f"done-{name}", "--memory", memory, *options,
+            *QUICK,
+        )  # fmt: skip
+        assert not done.exit_code, done.stderr
+        return etree.fromstring((tmp_path / f"done-{name}").read_bytes())
+
+    first = translated("a.xlf", XLIFF_1)
+    targets = [each.find("target") for each in first.iter("trans-unit")]
+    assert {each.get("state") for each in targets} == {"needs-review-translation"}
+    assert [each.get("state-qualifier") for each in targets] == ["exact-match", "fuzzy-match", "mt-suggestion"]
+    units = [[(each.get("match-quality"), each.get("origin"), *each.itertext()) for each in unit.iter("alt-trans")]
+             for unit in first.iter("trans-unit")]  # fmt: skip
+    assert units == [
+        [("100", "main", "A cat", "Eine Katze")],
+        [("99", "main", "The 2 dogs sleep.", "Die 3 Hunde schlafen.")],
+        [],
+    ]
+    again = translated("b.xlf", etree.tostring(first, encoding="unicode"), "--again")
+    assert len(list(again.iter("alt-trans"))) == 2, "not added twice"
+
+    (match,) = translated("c.xlf", XLIFF_2).iter("{*}match")
+    assert dict(match.attrib) == {"ref": "#a", "type": "tm", "matchQuality": "99", "origin": "main"}
+    assert [etree.QName(each).localname for each in match.getparent().getparent()] == ["matches", "segment", "segment"]
+    assert [each.text for each in match] == ["The 2 dogs sleep.", "Die 3 Hunde schlafen."]
+
+    (segment,) = translated("d.sdlxliff", TRADOS).iter("{*}seg")
+    assert {name: segment.get(name) for name in ("conf", "origin", "origin-system", "percent")} == {
+        "conf": "Draft",
+        "origin": "tm",
+        "origin-system": "main",
+        "percent": "100",
+    }
