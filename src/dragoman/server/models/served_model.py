@@ -27,7 +27,7 @@ from dragoman.server.settings import ServerSettings
 EngineRole = Literal["default", "capable", "inspection"]
 """What a translator is for: most requests, requests that the default engine does not support, or inspection."""
 
-_EXPORT_RATIOS = {"ctranslate2": 2.5, "onnx": 1.5}
+_EXPORT_RATIOS = {"ctranslate2": 2.5, "onnx": 1.4}
 """Memory of a model relative to the files of its export, measured: CTranslate2 keeps weights in a second layout too."""
 _BUNDLE_RATIO = 2.2  # the same relative to the files of a bundle, before the size of its export is known
 _TORCH_RATIOS = {"float32": 1.05, "bfloat16": 0.55}  # relative to the weights in float32

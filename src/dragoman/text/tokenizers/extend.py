@@ -94,7 +94,7 @@ def _extend_vocabulary(
 ) -> WordTokenizer | CharacterTokenizer:
     counts = count_tokens(map(tokenizer.tokens, sentences), max_distinct=_MAX_WORDS)
     lacking = {token: count for token, count in counts.items() if token not in tokenizer.vocabulary}
-    tokens = tokenizer.vocabulary.tokens + tuple(_most_frequent(lacking, max_new_tokens, minimum=_MIN_COUNT))
+    tokens = (*tokenizer.vocabulary.tokens, *_most_frequent(lacking, max_new_tokens, minimum=_MIN_COUNT))
     return type(tokenizer)(Vocabulary(tokenizer.kind, tokens))
 
 

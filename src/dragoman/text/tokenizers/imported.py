@@ -36,7 +36,7 @@ class ImportedTokenizer(VocabularyTokenizer):
     file_name = "tokenizer.imported"
 
     def __init__(self, tokens: Iterable[str], model: bytes, *, prefix: str = "") -> None:
-        super().__init__(Vocabulary(self.kind, tuple(tokens)))
+        super().__init__(Vocabulary(self.kind, tuple(tokens), is_compact=True))
         if prefix and (prefix not in self.vocabulary or not _LANGUAGE_TOKEN.fullmatch(prefix)):
             raise TokenizerError(
                 f"prefix must be a language token of the vocabulary, got {ascii(prefix)[:60]}; {_REMEDY}"
@@ -115,7 +115,7 @@ class ImportedTokenizer(VocabularyTokenizer):
             "version": 2 if self.prefix else 1,
             "model": base64.b64encode(self._model).decode("ascii"),
             **({"prefix": self.prefix} if self.prefix else {}),
-            "tokens": self.vocabulary.tokens,
+            "tokens": tuple(self.vocabulary.tokens),
         }
         return (json.dumps(document, ensure_ascii=False, indent=0) + "\n").encode()
 

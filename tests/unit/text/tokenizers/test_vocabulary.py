@@ -1,4 +1,6 @@
+import copy
 import json
+from array import array
 from collections import Counter
 
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from dragoman.errors import ConfigError, TokenizerError
 from dragoman.text import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
 from dragoman.text.tokenizers.sentencepiece import train_sentencepiece
-from dragoman.text.tokenizers.vocabulary import count_needed_tokens, count_tokens, fitting_size
+from dragoman.text.tokenizers.vocabulary import CompactTokens, count_needed_tokens, count_tokens, fitting_size
 
 COUNTS = {"b": 3, "a": 3, "c": 9, "z": 1}
 
@@ -176,3 +178,25 @@ def test_a_size_that_is_too_small_for_the_characters_grows():
 def test_a_size_that_fits_is_not_changed_by_grow():
     plain, growing = (train_sentencepiece(["a b c"] * 9, size=300, grow=grow) for grow in (False, True))
     assert plain.to_bytes() == growing.to_bytes()
+
+
+@given(st.lists(st.text(min_size=1, max_size=4), unique=True), st.text(max_size=4))
+def test_a_compact_vocabulary_has_the_same_ids_as_another(tokens: list[str], other: str) -> None:
+    listed = (*SPECIALS, *(token for token in tokens if token not in SPECIALS))
+    plain, compact = Vocabulary("imported", listed), Vocabulary("imported", listed, is_compact=True)
+    assert isinstance(compact.tokens, CompactTokens)
+    copies = compact, copy.deepcopy(compact)
+    for each in copies:
+        assert (len(each), tuple(each.tokens), each.tokens[2:]) == (len(plain), listed, listed[2:])
+        assert [each.id_of(token) for token in (*listed, other)] == [plain.id_of(token) for token in (*listed, other)]
+        assert (other in each, each.tokens_of([3, 0])) == (other in plain, plain.tokens_of([3, 0]))
+    assert copies[0] == copies[1]
+    assert hash(copies[0]) == hash(copies[1])
+    assert compact != Vocabulary("imported", (*listed, "a longer token"), is_compact=True)
+
+
+def test_tokens_with_the_same_hash_are_told_apart() -> None:
+    compact = CompactTokens(["a", "b", "c"])
+    compact._hashes = array("q", [hash("b")] * 3)
+    assert compact.get("b", -1) == 1
+    assert "d" not in compact
