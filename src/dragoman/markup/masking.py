@@ -70,11 +70,13 @@ class _TextBuilder:
     def add_apart(self, part: str, joined: tuple[bool, bool], apart: tuple[bool, bool]) -> int:
         """Add a part that letters may touch only where they did in the source; return its position.
 
-        Between two parts is a space if one was between them and other text.
+        Between two parts is a space if one was between them and other text, and after a colon or a comma if one was
+        before the part.
         """
         is_after_part = self._is_apart is not None
-        is_joined = bool(self._fragments) and joins(self._fragments[-1][-1])
-        if (is_after_part and (self._is_apart or apart[0])) or (is_joined and not joined[0]):
+        last = self._fragments[-1][-1] if self._fragments else ""
+        is_after_sign = apart[0] and last in (":", ";", ",")
+        if (is_after_part and (self._is_apart or apart[0])) or is_after_sign or (joins(last) and not joined[0]):
             self._append(" ")
         self._append(part)
         self._may_join, self._is_apart = joined[1], apart[1]

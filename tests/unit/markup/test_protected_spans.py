@@ -180,3 +180,12 @@ def test_directives_next_to_each_other(text: str, wanted: list[str]):
 def test_damage_that_a_program_would_notice(source: str, target: str, damage: str | None):
     strings = placeholder_strings(source, find_placeholders(source))
     assert find_damage(strings, source, target) == damage
+
+
+@pytest.mark.parametrize(("text", "done"), [("Total: {x}", "Total: {x}"), ("a:{x}", "a:{x}"), ("a {x}", "\uff1a{x}")])
+def test_a_space_between_a_colon_and_a_placeholder_stays(text: str, done: str):
+    masked = mask_protected(TaggedText(text, kept=find_placeholders(text)))
+    place = len(done) - len("{x}")
+    bare = done[:place].rstrip()
+    (span,) = masked.tagged.spans
+    assert masked.restore(TaggedText(bare, (TagSpan(len(bare), len(bare), span.tag, 0),))).text == done

@@ -79,10 +79,14 @@ def run_on_strings(
 
 
 def _output_paths(inputs: Sequence[str], output: Path | None) -> dict[Path, Path]:
-    """Return the output of each input; ``{name}`` stands for the name of the input without its suffix."""
+    """Return the output of each input.
+
+    ``{name}`` stands for the name of the input, with its suffix if the output has none.
+    """
     if output is None or str(output) == "-":
         raise ConfigError("--update and --check need the translated file; name it with -o")
-    paths = {Path(name): Path(str(output).replace("{name}", Path(name).stem)) for name in inputs}
+    part = "stem" if output.suffix else "name"
+    paths = {Path(name): Path(str(output).replace("{name}", getattr(Path(name), part))) for name in inputs}
     if len({*paths.values()}) < len(inputs):
         raise ConfigError(f"the output must differ for each of {len(inputs)} inputs, got {output}; put {{name}} in it")
     for source, path in paths.items():

@@ -112,13 +112,12 @@ class _Catalog:
             if any(part is None for text in texts for part in text):
                 continue
             for (unit, _), text in zip(units, texts, strict=True):
-                unit["state"] = unit.pop("state", "")
                 unit.update(state="needs_review", value="".join(filter(None, text)))
             entry = content["strings"][key]
             known = entry.get("localizations", {})
             if language in known and not self._is_writable(known[language]):
                 continue
-            known = {**known, language: self._new[key]}
+            known = {**known, language: json.loads(json.dumps(self._new[key], sort_keys=True))}
             entry["localizations"] = dict(sorted(known.items()))
             content["strings"][key] = dict(sorted(entry.items()))
         return self._file.encoded(self._formatted(content))

@@ -30,7 +30,7 @@ def test_update_and_check(bundle: Path):
     assert (first.exit_code, result.exit_code) == (0, 0), first.stderr
     assert "texts " not in result.stderr  # nothing was sent
     assert sorted(path.name for path in Path("locales/pt").iterdir()) == ["app.json", "dragoman.lock", "help.json"]
-    checked = typed("translate", "--check", *names, *output)
+    checked = typed("translate", "--check", *names, "-o", "locales/{target}/{name}")  # with the suffixes of the inputs
     assert (checked.exit_code, checked.stdout) == (0, "")
     Path("app.json").write_text('{"a": "A house", "b": "A blue car", "c": "A dog"}', encoding="utf-8")
     before = Path("locales/pt/app.json").read_bytes()

@@ -151,6 +151,9 @@ def test_strings_of_a_catalog_are_added_in_the_style_of_xcode():
     assert strings["Hello %@"]["localizations"] == {
         "de": {"stringUnit": {"state": "needs_review", "value": "HELLO %@"}}
     }
+    assert (
+        '"stringUnit" : {\n            "state" : "needs_review",\n            "value"' in written
+    )  # sorted, as by Xcode
     assert strings["KEY"] == json.loads(CATALOG)["strings"]["KEY"]
     assert strings["Never"] == {"shouldTranslate": False}
     for each in strings.values():
