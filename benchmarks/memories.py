@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import json
 import random
 import resource
 import tempfile
@@ -27,7 +28,7 @@ import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from benchmarks.reporting import heading, parser, table, write
+from benchmarks.reporting import RESULTS, heading, parser, table, write
 from dragoman.storage.database import Database
 from dragoman.storage.memories import MemoryStore, Unit
 from dragoman.storage.memory_match import Query
@@ -130,16 +131,18 @@ def measure(
         }
         print(found["import"][language], flush=True)
     for name, language, texts in queries:
-        memories, times, best = [store.get("", language)], [], []
+        memories, times, best = [store.get("", language)], list[float](), list[int]()
         for text in texts[:20]:  # fill the cache
             store.look_up(memories, language, "de", [Query(text)], threshold=THRESHOLD)
+        cpu = time.process_time()
         for text in texts:
             start = time.perf_counter()
             (matches,) = store.look_up(memories, language, "de", [Query(text)], threshold=THRESHOLD)
             times.append(1000 * (time.perf_counter() - start))
             best.append(matches[0].score if matches else 0)
         p50, p99 = (float(np.percentile(times, each)) for each in (50, 99))
-        found["look_up"].append({"group": name, "p50_ms": round(p50, 1), "p99_ms": round(p99, 1), "best": best})
+        row = {"group": name, "p50_ms": round(p50, 1), "p99_ms": round(p99, 1), "best": best}
+        found["look_up"].append(row | {"cpu_ms": round(1000 * (time.process_time() - cpu) / len(texts), 1)})
         print(name, p50, p99, flush=True)
     return found
 
@@ -179,6 +182,8 @@ def main() -> None:
 def report(found: dict[str, Any], real: int, kind: str) -> None:
     """Write the page."""
     name = "memories" if kind == "SQLite" else "memories-postgresql"
+    page = RESULTS / f"{name}.json"
+    before = json.loads(page.read_text(encoding="utf-8")) if page.exists() else found
     text = heading(f"Translation memories on {kind}", "python -m benchmarks.memories FOLDER", 1)
     text += f"\n{(__doc__ or '').replace('    python', '    $ python')}\n"
     rows = [
@@ -189,10 +194,13 @@ def report(found: dict[str, Any], real: int, kind: str) -> None:
             f"{each['seconds']:.0f}",
             f"{each['units'] / each['seconds']:,.0f}",
             f"{each['units'] / each['cpu_seconds']:,.0f}",
+            f"{old['units'] / old['cpu_seconds']:,.0f}",
         ]
         for language, each in found["import"].items()
+        for old in [before["import"][language]]
     ]
-    text += table(["memory", "units", "words per unit", "seconds", "units per second", "per CPU second"], rows)
+    header = ["memory", "units", "words per unit", "seconds", "units per second", "per CPU second", "before"]
+    text += table(header, rows)
     size = f" The database has {found['bytes'] / 1e6:,.0f} MB." if found["bytes"] else ""
     text += f"\n{real:,} English units are real lines.{size} The process had {found['memory_mib']:,} MiB at most.\n\n"
     cells = [
@@ -200,12 +208,16 @@ def report(found: dict[str, Any], real: int, kind: str) -> None:
             each["group"],
             f"{each['p50_ms']:.1f}",
             f"{each['p99_ms']:.1f}",
+            f"{each['cpu_ms']:.1f}" if "cpu_ms" in each else "–",
+            f"{old['p50_ms']:.1f}, {old['p99_ms']:.1f}",
             f"{100 * each['recall']:.0f} %",
             str(each["scanned"]),
         ]
-        for each in found["look_up"]
+        for each, old in zip(found["look_up"], before["look_up"], strict=True)
     ]
-    text += table(["changed", "p50, ms", "p99, ms", "recall", "queries with a match"], cells)
+    header = ["changed", "p50, ms", "p99, ms", "CPU, ms", "p50, p99 before", "recall", "queries with a match"]
+    text += table(header, cells)
+    text += "\nBefore: the last committed measurement of this page. CPU: mean per look-up.\n"
     write(name, text, found)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -78,6 +79,7 @@ class FakeService(TranslationService):
     """Error of every translation."""
     requests: list[TranslationRequest] = field(default_factory=list)
     reservations: list[FakeReservation] = field(default_factory=list)
+    model_folders: dict[str, Path] = field(default_factory=dict)
     reloads: int = 0
     preloads: int = 0
     """Calls of `preload_for_glossaries`."""
@@ -156,6 +158,9 @@ class FakeService(TranslationService):
 
     def routes(self) -> Sequence[Route]:
         return _ROUTES
+
+    def folders(self) -> dict[str, Path]:
+        return self.model_folders
 
     def models(self) -> Sequence[ModelInfo]:
         return [

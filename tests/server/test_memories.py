@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
+from dragoman.api.adaptation import Adaptation, AdaptationSettings, Change, source_digest
+from dragoman.files import write_json
 from dragoman.server.access.api_keys import create_key
 from dragoman.server.database import ServerDatabase, Usage
 from dragoman.server.glossaries import GlossaryStore, term_dictionary
 from dragoman.server.routes.document_files import DocumentStore, document_id, new_secret
 from dragoman.server.settings import ServerSettings
-from dragoman.storage.database import Database
+from dragoman.storage.database import Database, export_key
 from dragoman.storage.memories import MemoryStore, Unit
 from dragoman.storage.tables import REVIEWS
 from tests.server.asgi_calls import Caller
@@ -74,14 +78,80 @@ def test_a_suggestion_that_is_no_translation_is_refused(url: str, text: str) -> 
     assert call.get("/v1/memories").json() == {"memories": []}
 
 
-def test_a_page_of_another_origin_changes_nothing(url: str, store: MemoryStore) -> None:
-    fill(store)
+def exported(store: MemoryStore, key: str, folder: Path) -> str:
+    export_key(store.database, key, folder / "export.jsonl")
+    return (folder / "export.jsonl").read_text(encoding="utf-8")
+
+
+def test_a_page_of_another_origin_changes_nothing(url: str, store: MemoryStore, tmp_path: Path) -> None:
+    """Each route and method; that of `own` is the control."""
+    id_ = fill(store)
+    database = ServerDatabase(url)
+    glossary = GlossaryStore(database).create("", "terms", [term_dictionary("en", "de", {"dogs": "Hunde"})]).id
+    database.close()
+    (unit,) = store.units(store.get("", "main"))
+    places = {"memory": id_, "name": "main", "unit": unit.id, "glossary_id": glossary}
+    correction = {"source_text": "Two dogs", "text": "Zwei Hunde", **EN_DE}
+    import_body = {"source_file": {"file_name": "a.tmx"}}
+    bodies = BODIES | {
+        "/suggest": {"json": {"q": "Two dogs", "s": "Zwei Hunde", **EN_DE}},
+        "/v1/corrections": {"json": correction},
+        "/v3/translation_memories/import": {"json": import_body},
+        "/v1/memories/{name}": {"content": b"A\tB\n", "params": {"format": "tsv", **EN_DE}},
+    }
+    before = exported(store, "", tmp_path)
+
+    def rows(headers: dict[str, str]) -> int:
+        call = Caller(settings=ServerSettings(database=url))
+        changes = 0
+        for method, template in routes():
+            if method == "GET":
+                continue
+            path = re.sub(r"\{(\w+)\}", lambda found: places.get(found[1], "x"), template)
+            call(method, path, headers=headers, **bodies.get(template, {"json": {"state": "rejected"}}))
+            call.app.close()  # writes usage
+            now = [line for line in exported(store, "", tmp_path).splitlines() if '"usage_days"' not in line]
+            changes += now != before.splitlines()
+        return changes
+
+    assert rows({"origin": "https://example.org"}) == 0
+    assert rows({}) > 3
+
+
+def test_a_key_exports_and_erases_its_data_over_http(url: str, store: MemoryStore, tmp_path: Path) -> None:
+    fill(store, "anna", "main")
+    fill(store, "ben", "own", **{"A house": "Ein Haus"})
+    key = create_key(tmp_path / "keys", "anna")
+    call = Caller(settings=ServerSettings(database=url, keys=str(tmp_path / "keys")))
+    found = call.get("/v1/data", headers=bearer(key))
+    assert found.headers["content-type"] == "application/x-ndjson"
+    tables = [json.loads(line)["table"] for line in found.text.splitlines()]
+    assert tables == ["memories", "memory_directions", "memory_units"]
+    assert (SECRET in found.text, "Ein Haus" in found.text) == (True, False)
+    assert call("DELETE", "/v1/data", headers=bearer(key)).json() == {"rows": 3}
+    assert call.get("/v1/data", headers=bearer(key)).text == ""
+    assert [each.name for each in store.visible(None)] == ["own"]
+    alone = Caller(settings=ServerSettings(database=url))
+    assert alone("DELETE", "/v1/data").status_code == 403
+
+
+def test_effort_is_counted_by_week(url: str) -> None:
     call = Caller(settings=ServerSettings(database=url))
-    other = {"origin": "https://example.org"}
-    body = {"q": "Two dogs", "s": "Zwei Hunde", **EN_DE}
-    assert call.post("/suggest", json=body, headers=other).status_code == 403
-    assert call("DELETE", "/v1/memories/main", headers=other).status_code == 403
-    assert [each.name for each in store.visible("")] == ["main"]
+    body = {"source_text": "Two dogs play", "text": "Zwei Hunde spielen", "draft": "Zwei Hunden spielt es", **EN_DE}
+    assert call.post("/v1/corrections", json=body).status_code == 200
+    assert call.post("/v1/corrections", json=body | {"draft": None}).status_code == 200
+    for text in ("Two dogs play", "A cat"):
+        call.post("/v1/translate", json={"text": text, **EN_DE})
+    weeks = call.get("/v1/effort").json()["weeks"]
+    assert len(weeks) == 12
+    assert weeks[-1] | {"week": ""} == {
+        "week": "",
+        "characters": 18,
+        "remembered": 13,
+        "corrections": 2,
+        "edits": 3,
+        "words": 3,
+    }
 
 
 def test_without_a_database_there_are_no_memories() -> None:
@@ -153,8 +223,62 @@ def test_files_are_imported_and_units_reviewed(url: str, store: MemoryStore, tmp
     assert [each.name for each in store.visible("anna")] == ["corrections"]
 
 
+def test_nights_are_shown_to_those_who_approve_and_sentences_to_those_who_may_read(
+    url: str, store: MemoryStore, tmp_path: Path
+) -> None:
+    fill(store, "anna", **{"Two dogs": "Zwei Hunde", "A cat": "Eine Katze"})
+    units = {each.source: each for each in store.units(store.get("anna", "main"))}
+    folder = tmp_path / "adapted"
+    (folder / "versions/0003/bundle").mkdir(parents=True)
+    (folder / "bundle").symlink_to("versions/0003/bundle")
+    settings = AdaptationSettings("base", ("main",), ("a", "b"), "anna")
+    write_json(folder / "adaptation.json", asdict(settings))
+    night = Adaptation(3, is_used=True, reason="better", time="2026-11-20T02:00:00+00:00", user="boss", units=500)
+    (folder / "adaptations.jsonl").write_text(json.dumps(asdict(night)) + "\n")
+    changes = [
+        Change(units["Two dogs"].id, source_digest("Two dogs"), "Zwei Hund", "Zwei Hunde"),
+        Change(units["A cat"].id, source_digest("of another database"), "Eine Kater", "Eine Katze"),
+    ]
+    lines = "".join(json.dumps(asdict(each)) + "\n" for each in changes)
+    (folder / "versions/0003/changes.jsonl").write_text(lines)
+    rights: dict[str, list[str]] = {"anna": ["approve"], "ben": ["approve"], "carl": []}
+    keys = {name: create_key(tmp_path / "keys", name, each) for name, each in rights.items()}
+    call = Caller(settings=ServerSettings(database=url, keys=str(tmp_path / "keys")))
+    call.service.model_folders = {"adapted": folder / "bundle", "other": tmp_path}
+    seen = {name: call.get("/v1/effort", headers=bearer(key)).json()["models"] for name, key in keys.items()}
+    (model,) = seen["anna"]
+    assert (model["name"], model["version"], model["versions"]) == ("adapted", 3, [3])
+    assert [(each["version"], each["user"], each["reason"]) for each in model["nights"]] == [(3, "boss", "better")]
+    sentence = {"source": "Two dogs", "reference": "Zwei Hunde", "before": "Zwei Hund", "after": "Zwei Hunde"}
+    assert model["changes"] == [sentence]
+    assert [each["changes"] for each in seen["ben"]] == [[]]
+    assert seen["carl"] == []
+
+
+def test_a_translation_continues_a_prefix(url: str, store: MemoryStore) -> None:
+    fill(store)
+    call = Caller(settings=ServerSettings(database=url, memory=("main",)))
+    body = {"text": "Two dogs", "prefix": "Zwei", **EN_DE}
+    (found,) = call.post("/v1/translate", json=body).json()["translations"]
+    assert "memory" not in found  # another one is required
+    assert call.service.requests[-1].prefix == "Zwei"
+    for wrong in ({"text": ["a", "b"]}, {"format": "html"}, {"prefix": "x" * 1_000_000}):
+        assert call.post("/v1/translate", json=body | wrong).status_code in (400, 413)
+
+
+def test_huge_units_are_not_stored(url: str, store: MemoryStore) -> None:
+    call = Caller(settings=ServerSettings(database=url))
+    huge = "word " * 200_000
+    upload = {"content": f"{huge}\tx\nA dog\tEin Hund\n".encode(), "params": {"format": "tsv", **EN_DE}}
+    assert call("PUT", "/v1/memories/mine", **upload).json() == {"added": 1, "known": 0, "skipped": 1}
+    body = {"source_text": "A dog", "text": huge, **EN_DE}
+    assert call.post("/v1/corrections", json=body).status_code in (400, 413)
+    assert call.post("/v1/corrections", json=body | {"text": "Ein Hund", "draft": huge}).status_code in (200, 413)
+    assert [each.target for each in store.units(store.get("", "mine"))] == ["Ein Hund"]
+
+
 async def counted(usage: Usage, owner: str, characters: int) -> None:
-    usage.count(owner, characters)
+    usage.count(owner, characters=characters)
 
 
 def bearer(key: str) -> dict[str, str]:
@@ -177,6 +301,7 @@ def test_no_route_reaches_the_memories_of_another_key(url: str, store: MemorySto
     asyncio.run(counted(usage, "anna", 987_654))
     usage.write()
     database.close()
+    before = exported(store, "anna", tmp_path)
     secret = create_key(tmp_path / "keys", "ben", ["approve", "admin", "metrics"])
     call = Caller(settings=ServerSettings(database=url, keys=str(tmp_path / "keys")))
     (unit,) = store.units(store.get("anna", "main"))
@@ -202,8 +327,8 @@ def test_no_route_reaches_the_memories_of_another_key(url: str, store: MemorySto
             assert "987654" not in reply.text, (method, path)
             seen += reply.status_code == 200
     assert seen > 40
-    assert GlossaryStore(ServerDatabase(url)).get("anna", glossary).dictionaries == (terms,)
-    assert [(each.name, each.units) for each in store.visible("anna")] == [("corrections", 1), ("main", 1)]
+    assert SECRET in before
+    assert exported(store, "anna", tmp_path) == before
 
 
 def test_who_reviewed_a_correction_and_when_is_stored(url: str, store: MemoryStore, tmp_path: Path) -> None:

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from dragoman.storage.memories import MemoryStore, StoredUnit
     from dragoman.training.callbacks.events import TrainerCallback
 
-SETTINGS, RECORDS, VERSIONS = "adaptation.json", "adaptations.jsonl", "versions"
+SETTINGS, RECORDS, VERSIONS, CHANGES = "adaptation.json", "adaptations.jsonl", "versions", "changes.jsonl"
 MIN_UNITS = 200
 KEPT_VERSIONS = 5
+_KEPT_CHANGES = 200
 _HELD_OUT = 500  # most units of each of both test parts, and most general test sentences
 _LORA_BELOW = 2000  # units; fewer train LoRA factors instead of all weights
 _TOKENS_PER_PAIR, _PASSES, _BATCH_TOKENS = 20, 10, 1024
@@ -98,12 +99,26 @@ class Adaptation:
 
 
 @dataclass(frozen=True)
+class Change:
+    """Translations of a unit that tests, by the model before and after an adaptation, which differ."""
+
+    unit: str
+    """Id of the unit, whose texts are in the database."""
+    digest: str
+    """Of its source, because another database has other units."""
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
 class _Parts:
     """Units and general text of one adaptation."""
 
     train: list[tuple[str, str]]
     validation: list[tuple[str, str]]
     test: list[tuple[str, str]]
+    tested: list[StoredUnit]
+    """The units of `test`."""
     rehearsal: list[tuple[str, str]]
     general: list[tuple[str, str]]
 
@@ -158,6 +173,16 @@ class AdaptationFolder:
         used = (self.folder / BUNDLE).resolve()
         return int(used.parent.name) if used.is_relative_to((self.folder / VERSIONS).resolve()) else 0
 
+    @property
+    def versions(self) -> list[int]:
+        """The versions that are kept, the oldest first."""
+        return sorted(int(each.parent.name) for each in (self.folder / VERSIONS).glob(f"[0-9]*/{BUNDLE}"))
+
+    def changes(self) -> list[Change]:
+        """Return what the version in use changed, the newest units first."""
+        path = self._path(self.used_version).with_name(CHANGES)
+        return [Change(**each) for each in read_json_lines(path)] if path.is_file() else []
+
     def adapt(
         self,
         store: MemoryStore,
@@ -174,7 +199,7 @@ class AdaptationFolder:
             units = self._units(store, _direction(bundle))
             digest = hashlib.sha256(repr([(each.source, each.target) for each in units]).encode()).hexdigest()
             records = self.records
-            version = 1 + max([0, *(each.version for each in records), *self._versions()])
+            version = 1 + max([0, *(each.version for each in records), *self.versions])
             empty = Adaptation(0, False, "", base=bundle.digest, units=len(units), units_digest=digest)
             if (last := next((each for each in reversed(records) if each.units_digest), None)) is not None and (
                 last.units_digest == digest
@@ -194,7 +219,7 @@ class AdaptationFolder:
                 )
                 if is_better:
                     method += "" if share == 1 else f", {share:.0%} of the change"
-                    _keep_bundle(work, chosen, units)
+                    _keep_bundle(work, chosen, units, _changes(parts, evaluations["domain"]))
                 scores = {name: _scores(each) for name, each in evaluations.items()}
                 made = replace(empty, version=version, is_used=is_better, reason=reason, method=method, scores=scores)
                 made = replace(made, time=_now(), user=_user())
@@ -230,7 +255,7 @@ class AdaptationFolder:
             current = self.used_version
             if not current:
                 raise ConfigError("the base model is in use, and there is no version before it")
-            older = [each for each in self._versions() if each < current]
+            older = [each for each in self.versions if each < current]
             version = max(older, default=0)
             self._use(self._path(version) if version else Path(self.settings.base))
             reason = f"back from version {current} to {f'version {version}' if version else 'the base model'}"
@@ -254,7 +279,8 @@ class AdaptationFolder:
         newest = {each.source for each in units[-min(max(len(units) // 10, 1), _HELD_OUT) :]}
         older = [source for source in dict.fromkeys(each.source for each in units) if _share(source) < 0.1]
         held_out = newest | set(older[:_HELD_OUT])
-        test = [(each.source, each.target) for each in units if each.source in held_out]
+        tested = [each for each in units if each.source in held_out]
+        test = [(each.source, each.target) for each in tested]
         rest = [(each.source, each.target) for each in units if each.source not in held_out]
         validation = [each for each in rest if 0.1 <= _share(each[0]) < 0.15][:_HELD_OUT]
         chosen = {source for source, _ in validation}
@@ -263,7 +289,7 @@ class AdaptationFolder:
             raise DataError("the units have too few different sources to adapt a model; add more")
         general = _pairs_of(self.settings.general)
         some = min(_HELD_OUT, len(general) // 2)
-        return _Parts(train, validation, test, general[some:], general[:some])
+        return _Parts(train, validation, test, tested, general[some:], general[:some])
 
     def _record(self, adaptation: Adaptation) -> None:
         with (self.folder / RECORDS).open("a", encoding="utf-8") as file:
@@ -284,12 +310,9 @@ class AdaptationFolder:
     def _path(self, version: int) -> Path:
         return self.folder / VERSIONS / f"{version:04d}" / BUNDLE
 
-    def _versions(self) -> list[int]:
-        return sorted(int(each.parent.name) for each in (self.folder / VERSIONS).glob(f"[0-9]*/{BUNDLE}"))
-
     def _remove_old(self) -> None:
         used = (self.folder / BUNDLE).resolve()
-        for version in self._versions()[:-KEPT_VERSIONS]:
+        for version in self.versions[:-KEPT_VERSIONS]:
             if self._path(version).resolve() != used:
                 shutil.rmtree(self._path(version).parent)
 
@@ -412,13 +435,31 @@ def _blend(base: Bundle, changed: Path, share: float, output: Path) -> Path:
     return write_bundle(output, config, weights, trained.tokenizers(), card, shortlist=trained.shortlist()).folder
 
 
-def _keep_bundle(work: Path, trained: Path, units: Sequence[StoredUnit]) -> None:
-    """Leave the bundle and the ids of its units in the folder of a version; the texts are in the database."""
+def _changes(parts: _Parts, evaluation: Evaluation) -> list[Change]:
+    """Return the test units whose translation changed, the newest first."""
+    before, after = (each.members[0].hypotheses for each in evaluation.systems)
+    pairs = zip(parts.tested, before, after, strict=True)
+    found = [Change(unit.id, source_digest(unit.source), old, new) for unit, old, new in pairs if old != new]
+    return found[::-1][:_KEPT_CHANGES]
+
+
+def source_digest(source: str) -> str:
+    """Return what tells the units of one database from those of another."""
+    return hashlib.blake2b(source.encode(), digest_size=8).hexdigest()
+
+
+def _keep_bundle(work: Path, trained: Path, units: Sequence[StoredUnit], changes: Sequence[Change]) -> None:
+    """Leave the bundle, the ids of its units and what it changed in the folder of a version.
+
+    The texts are in the database.
+    """
+    lines = [json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in changes]
+    (work / CHANGES).write_text("".join(lines), encoding="utf-8")
     with atomic_overwrite(work / "units.txt") as draft:
         draft.write_text("".join(f"{each.id}\t{each.author}\n" for each in units), encoding="utf-8")
     trained.rename(work / BUNDLE)
     for each in [*work.iterdir()]:
-        if each.name not in (BUNDLE, "units.txt"):
+        if each.name not in (BUNDLE, "units.txt", CHANGES):
             shutil.rmtree(each) if each.is_dir() else each.unlink()
 
 

@@ -21,6 +21,7 @@ from dragoman.server.routes import (
     extensions,
     google,
     health,
+    key_data,
     libretranslate,
     memories,
     microsoft,
@@ -56,7 +57,7 @@ def create_app(
         log=log or AccessLog("off"),
         is_replica=is_replica,
     )
-    pipeline = TranslationPipeline(service, settings, database=database)
+    pipeline = TranslationPipeline(service, settings, database=database, usage=usage)
 
     async def start() -> None:
         if await asyncio.to_thread(pipeline.warm_up):
@@ -76,6 +77,7 @@ def create_app(
         (NATIVE, v1.router(pipeline)),
         (NATIVE, memories.router(pipeline)),
         (NATIVE, memories.correction_router(pipeline)),
+        (NATIVE, key_data.router(pipeline)),
         (memories.WEBLATE, memories.weblate_router(pipeline)),
         (openai.OPENAI, openai.router(pipeline)),
         (LIBRETRANSLATE, document_files.router(pipeline)),

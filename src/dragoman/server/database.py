@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from dragoman.errors import DragomanError
@@ -23,8 +23,8 @@ _log = logging.getLogger(__name__)
 
 _FLUSH_SECONDS = 1.0
 _ADD = (
-    "INSERT INTO usage (owner, month, characters) VALUES (:owner, :month, :characters) "
-    "ON CONFLICT (owner, month) DO UPDATE SET characters = usage.characters + excluded.characters"
+    "INSERT INTO usage_days (owner, day, {names}) VALUES (:owner, :day, {values}) "
+    "ON CONFLICT (owner, day) DO UPDATE SET {sums}"
 )
 
 
@@ -63,21 +63,25 @@ class ServerDatabase:
 
 
 class Usage:
-    """Characters translated in each month, by name of the API key; the empty name without keys.
+    """What is counted each day (`COUNTED`), by name of the API key; the empty name without keys.
 
     They are added up for a second before they are written, so that a short request does not wait for the disk.
     """
 
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database
-        self._waiting: Counter[tuple[str, str]] = Counter()
+        self._waiting: Counter[tuple[str, str, str]] = Counter()
+        """By name of the key, day, and what is counted."""
         self._lock = threading.Lock()
         self._timer: asyncio.TimerHandle | None = None
 
-    def count(self, owner: str, characters: int) -> None:
-        """Add characters of a key. Called on the thread of the event loop."""
+    def count(self, owner: str, **counted: int) -> None:
+        """Add to the numbers of a key. Called on the thread of the event loop."""
+        if not any(counted.values()):
+            return
         with self._lock:
-            self._waiting[owner, _month()] += characters
+            for name, number in counted.items():
+                self._waiting[owner, _today(), name] += number
         loop = asyncio.get_running_loop()
         if self._timer is None or self._timer.when() < loop.time():  # that of a loop that has ended, too
             self._timer = loop.call_later(_FLUSH_SECONDS, loop.run_in_executor, None, self._try_to_write)
@@ -86,8 +90,24 @@ class Usage:
         """Return the number of characters of a key in this month, over all servers of the database."""
         self.write()
         with self._database.read() as connection:
-            query = sql.select(sql.USAGE.c.characters).where(sql.USAGE.c.owner == owner, sql.USAGE.c.month == _month())
+            query = sql.select(sql.func.sum(sql.USAGE.c.characters)).where(
+                sql.USAGE.c.owner == owner, sql.USAGE.c.day.startswith(_today()[:7])
+            )
             return int(connection.execute(query).scalar() or 0)
+
+    def weeks(self, owner: str, count: int) -> list[dict[str, str | int]]:
+        """Return what was counted in the last weeks, the oldest first, each with its Monday."""
+        self.write()
+        monday = (today := date.fromisoformat(_today())) - timedelta(today.weekday())
+        first = monday - timedelta(7 * (count - 1))
+        found = {(first + timedelta(7 * each)).isoformat(): Counter[str]() for each in range(count)}
+        with self._database.read() as connection:
+            query = sql.select(sql.USAGE).where(sql.USAGE.c.owner == owner, sql.USAGE.c.day >= first.isoformat())
+            for row in connection.execute(query).mappings():
+                day = date.fromisoformat(row["day"])
+                week = found.setdefault((day - timedelta(day.weekday())).isoformat(), Counter())
+                week.update({name: row[name] for name in sql.COUNTED})
+        return [{"week": week, **{name: counter[name] for name in sql.COUNTED}} for week, counter in found.items()]
 
     def write(self) -> None:
         """Write what was counted; if that fails it is kept."""
@@ -95,10 +115,16 @@ class Usage:
             waiting, self._waiting = self._waiting, Counter()
         if not waiting:
             return
-        rows = [{"owner": owner, "month": month, "characters": each} for (owner, month), each in waiting.items()]
+        days = sorted({(owner, day) for owner, day, _ in waiting})  # in one order, so that no server waits for another
+        rows = [
+            {"owner": owner, "day": day, **{name: waiting[owner, day, name] for name in sql.COUNTED}}
+            for owner, day in days
+        ]
+        names, values = (", ".join(f"{sign}{each}" for each in sql.COUNTED) for sign in ("", ":"))
+        sums = ", ".join(f"{each} = usage_days.{each} + excluded.{each}" for each in sql.COUNTED)
         try:
             with self._database.write() as connection:
-                connection.execute(sql.text(_ADD), sorted(rows, key=lambda row: (row["owner"], row["month"])))
+                connection.execute(sql.text(_ADD.format(names=names, values=values, sums=sums)), rows)
         except BaseException:
             with self._lock:
                 self._waiting += waiting
@@ -111,5 +137,5 @@ class Usage:
             _log.warning("usage could not be written: %s", error)
 
 
-def _month() -> str:
-    return f"{datetime.now(UTC):%Y-%m}"
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 CORRECTIONS = "corrections"
 """Name of the memory of each key that has its corrections."""
-_MAX_CHARACTERS = 5000
+MAX_CORRECTION = 5000
+"""Most characters of a side of a correction."""
 _REJECTED = frozenset({"repetition", "from-nothing", "empty", "placeholders", "copied"})
 """Flags of a correction that is not accepted: it would do harm as an exact match."""
 _MIN_DISTINCT = 3  # characters of a correction of more than _SHORT letters
@@ -98,8 +99,8 @@ class ServerMemories:
 
 def _check_correction(source: str, target: str, language: str) -> None:
     """Reject what is no translation: as an exact match it would be returned again and again."""
-    if max(len(source), len(target)) > _MAX_CHARACTERS:
-        raise RequestError(f"a correction must have {_MAX_CHARACTERS:,} characters per side at most; split it")
+    if max(len(source), len(target)) > MAX_CORRECTION:
+        raise RequestError(f"a correction must have {MAX_CORRECTION:,} characters per side at most; split it")
     letters = [each for each in target.lower() if each.isalpha()]
     is_stuttered = len(letters) > _SHORT and len(set(letters)) < _MIN_DISTINCT
     found = [flag for flag in text_flags(source, target, language) if flag.name in _REJECTED]

@@ -92,6 +92,8 @@ class TranslationRequest:
     """Whether markup is written as XML."""
     ignored_tags: frozenset[str] = frozenset()
     """Names of elements that are not translated, in lower case."""
+    prefix: str = ""
+    """Beginning of the translation, of a single text without markup, memory and cache."""
     glossary: StoredGlossary | None = None
     """A stored glossary; its dictionary of the language pair is used if there is one."""
     dialect: Dialect = NATIVE

@@ -169,10 +169,23 @@ def _index_hashes_alone(connection: Connection) -> None:
     connection.exec_driver_sql("CREATE INDEX memory_unit_hashes ON memory_units (hash)")
 
 
+def _count_days(connection: Connection) -> None:
+    """Usage is counted by day, and was by month."""
+    from sqlalchemy import inspect  # noqa: PLC0415 -- an extra
+
+    _create_tables(connection)
+    if inspect(connection).has_table("usage"):
+        connection.exec_driver_sql(
+            "INSERT INTO usage_days SELECT owner, month || '-01', characters, 0, 0, 0, 0 FROM usage"
+        )
+        connection.exec_driver_sql("DROP TABLE usage")
+
+
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _create_tables,
     _create_tables,  # each adds those that miss
     _index_hashes_alone,
+    _count_days,
 )
 """Changes of the tables, in order; the version of a database is the number of those it has."""
 
@@ -199,11 +212,22 @@ def _migrate(connection: Connection) -> None:
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
     """Insert rows with all columns of a table in their order: several times as fast as SQLAlchemy's `insert`."""
-    mark = "%s" if connection.dialect.name == "postgresql" else "?"
+    if not rows:
+        return
     columns = ", ".join(f'"{column.name}"' for column in table.columns)
-    marks = ", ".join([mark] * len(table.columns))
-    if rows:
+    if connection.dialect.name != "postgresql":
+        marks = ", ".join("?" * len(table.columns))
         connection.exec_driver_sql(f'INSERT INTO "{table.name}" ({columns}) VALUES ({marks})', list(rows))  # noqa: S608
+        return
+    import psycopg  # noqa: PLC0415 -- an extra
+
+    try:
+        driver: Any = connection.connection.driver_connection
+        with driver.cursor() as cursor, cursor.copy(f'COPY "{table.name}" ({columns}) FROM STDIN') as copy:
+            for row in rows:
+                copy.write_row(row)
+    except psycopg.Error as error:
+        raise _unusable(error) from error
 
 
 def back_up(database: Database, file: Path) -> int:

@@ -35,6 +35,7 @@ _MAX_NAME = 200
 _JOB_MICROSECONDS = 24 * 3600 * 1_000_000
 _STATE = list(UNITS.c.keys()).index("state")
 _CANDIDATES = 300  # that are compared word by word
+_COMPARED = 40  # of them at a time, until no other can be better
 _MAX_NUMBER = (1 << 31) - 1
 _PARAMETERS = 5000  # of one statement
 _DIRECTION = UNITS.c.direction + 0
@@ -226,6 +227,18 @@ class MemoryStore:
             for row in connection.execution_options(yield_per=1000).execute(query):
                 yield _unit(row)
 
+    def by_id(self, memories: Sequence[StoredMemory], ids: Sequence[str]) -> dict[str, StoredUnit]:
+        """Return those of the units that are in some memories."""
+        known = [id_ for memory in memories for id_, *_ in memory.directions]
+        places = {tuple(map(int, each.split("-"))) for each in ids}
+        found: dict[str, StoredUnit] = {}
+        with self.database.read() as connection:
+            for direction in {place[0] for place in places} & set(known):
+                numbers = [number for each, number in places if each == direction]
+                query = select(UNITS).where(UNITS.c.direction == direction, UNITS.c.number.in_(numbers))
+                found |= {(unit := _unit(row)).id: unit for row in connection.execute(query)}
+        return found
+
     def set_state(self, memory: StoredMemory, unit: str, state: State | None, *, reviewer: str = "") -> bool:
         """Approve or reject a unit, by its id, or delete it if the state is None; False if the memory has none.
 
@@ -308,7 +321,7 @@ class MemoryStore:
                     and len(each.text) <= MAX_SEGMENT
                     and not any(match.score >= EXACT for match in matches)
                 ):
-                    matches += _fuzzy(connection, names, each, threshold)
+                    matches += _fuzzy(connection, names, each, threshold, limit)
                 matches.sort(key=lambda match: (-match.score, -match.unit.created, match.unit.id))
                 distinct = {match.text: match for match in reversed(matches) if match.score >= threshold}
                 found[place] = [match.named(names[match.unit.direction]) for match in reversed(distinct.values())][
@@ -416,18 +429,28 @@ def _by_hash(connection: Connection, directions: Collection[int], hashes: set[in
     return found
 
 
-def _fuzzy(connection: Connection, directions: Collection[int], query: Masked, threshold: float) -> list[Match]:
-    """Return units with similar words."""
+def _fuzzy(
+    connection: Connection, directions: Collection[int], query: Masked, threshold: float, limit: int
+) -> list[Match]:
+    """Return the most similar units, or those that are as good."""
     matches: list[Match] = []
-    changed = int((1 - threshold / 100) * len(segment_words(query.text)) + 1e-9)
-    missing = changed if query.text.isascii() else 2 * changed  # a character is in two pairs of them
+    words = segment_words(query.text)
+    per_term = len(set(words)) / max(1, len(words)) if query.text.isascii() else 0.5  # a character is in two pairs
+    changed = int((1 - threshold / 100) * len(words) + 1e-9)
+    missing = changed if query.text.isascii() else 2 * changed
     for direction in directions:
-        numbers = find_candidates(connection, direction, query.text, missing, _CANDIDATES)
-        if not numbers:
-            continue
+        candidates = find_candidates(connection, direction, query.text, missing, _CANDIDATES)
         found = f"FROM memory_units WHERE direction = {direction} AND number IN"
-        chosen = f"SELECT number, source {found} ({', '.join(map(str, numbers))}) AND state = 'approved'"
-        best = fuzzy_match(query, connection.exec_driver_sql(chosen), threshold)
+        best: dict[int, int] = {}
+        for start in range(0, len(candidates), _COMPARED):
+            some = candidates[start : start + _COMPARED]
+            possible = 100 - 100 * per_term * (1 - some[0][1])
+            ranked = sorted(best.values(), reverse=True)
+            if possible + 0.5 < threshold or (len(ranked) >= limit and ranked[limit - 1] > possible):
+                break
+            numbers = ", ".join(str(number) for number, _ in some)
+            chosen = f"SELECT number, source {found} ({numbers}) AND state = 'approved'"
+            best |= fuzzy_match(query, connection.exec_driver_sql(chosen), threshold)
         if best:
             rows = connection.exec_driver_sql(f"SELECT * {found} ({', '.join(map(str, best))})")
             matches += [Match(_unit(row), best[row.number], row.target) for row in rows]

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _LENGTHS = 0
 _MAX_TERMS = 255  # of a unit
 _MAX_POSTINGS = 400_000  # that one look-up reads; terms that are too common are left out
+_ENOUGH_POSTINGS, _ENOUGH_TERMS = (
+    100_000,
+    3,
+)  # a lower limit, once that number of terms more than may be missing is read
 _MAX_IDS = 1 << 19
 _Numbers = NDArray[np.int64]
 
@@ -64,14 +68,18 @@ def add_postings(connection: Connection, direction: int, first: int, texts: Sequ
     insert_rows(connection, POSTINGS, [(direction, _LENGTHS, first, lengths), *rows])
 
 
-def find_candidates(connection: Connection, direction: int, text: str, missing: int, limit: int) -> list[int]:
+def find_candidates(
+    connection: Connection, direction: int, text: str, missing: int, limit: int
+) -> list[tuple[int, float]]:
     """Return the numbers of the units that may be most similar to a text without variables, the most likely first.
 
+    Each has the largest possible share of terms in common.
+
     They have all of its terms except `missing` ones. The rarest terms are read first, and as many of them as the time
-    permits; the largest possible share of terms in common decides.
+    permits.
     """
     terms = _find_terms([text])[0].tolist()
-    chosen = _choose_terms(connection, direction, terms)
+    chosen = _choose_terms(connection, direction, terms, missing)
     if not chosen:
         return []
     where = f"FROM memory_postings WHERE direction = {direction} AND term"
@@ -81,11 +89,11 @@ def find_candidates(connection: Connection, direction: int, text: str, missing: 
     rows = connection.exec_driver_sql(f"SELECT numbers {where} = {_LENGTHS} ORDER BY first").scalars()
     lengths = np.frombuffer(b"".join(rows), dtype=np.uint8)[places]
     shares = (counts[places] + len(terms) - len(chosen)) / np.maximum(lengths, len(terms))
-    found: list[int] = places[np.argsort(-shares, kind="stable")[:limit]].tolist()
-    return found
+    order = np.argsort(-shares, kind="stable")[:limit]
+    return list(zip(places[order].tolist(), shares[order].tolist(), strict=True))
 
 
-def _choose_terms(connection: Connection, direction: int, terms: Sequence[int]) -> list[int]:
+def _choose_terms(connection: Connection, direction: int, terms: Sequence[int], missing: int) -> list[int]:
     """Return the terms to read: the rarest, until they have too many units together."""
     if not terms:
         return []
@@ -97,7 +105,8 @@ def _choose_terms(connection: Connection, direction: int, terms: Sequence[int]) 
     total = 0
     for number, term in sorted(map(tuple, connection.exec_driver_sql(query))):
         total += number
-        if chosen and total > _MAX_POSTINGS:
+        is_enough = len(chosen) >= missing + _ENOUGH_TERMS and total > _ENOUGH_POSTINGS
+        if chosen and (is_enough or total > _MAX_POSTINGS):
             break
         chosen.append(term)
     return chosen

@@ -135,13 +135,16 @@ TAKEN = Table(  # glossary files of earlier versions that were read; a deleted g
     Column("id", String(36), primary_key=True),
 )
 
+COUNTED = ("characters", "remembered", "corrections", "edits", "words")
+"""Of a day: characters translated, those of them that a memory answered, corrections, and of those with a draft the
+words changed, and all words of the correction."""
 USAGE = Table(
-    "usage",
+    "usage_days",
     METADATA,
     Column("owner", String(64), nullable=False),
-    Column("month", String(7), nullable=False),
-    Column("characters", BigInteger, nullable=False),
-    PrimaryKeyConstraint("owner", "month"),
+    Column("day", String(10), nullable=False),  # ISO 8601, UTC
+    *(Column(name, BigInteger, nullable=False) for name in COUNTED),
+    PrimaryKeyConstraint("owner", "day"),
 )
 
 DOCUMENTS = Table(  # translations that wait for their download; not in backups

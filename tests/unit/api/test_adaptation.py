@@ -78,7 +78,9 @@ def test_a_better_model_is_used_a_poisoned_one_is_not(
     assert first.scores["domain"]["chrf++_after"] > first.scores["domain"]["chrf++_before"]
     assert not list(folder.rglob("*.jsonl")) + list(folder.rglob("prepared")) or {
         each.name for each in folder.rglob("*.jsonl")
-    } == {"adaptations.jsonl"}  # no texts
+    } == {"adaptations.jsonl", "changes.jsonl"}  # no texts
+    assert all(each.before != each.after for each in adaptations.changes())
+    assert len(adaptations.changes()) > 10
 
     unchanged = adaptations.adapt(store)
     assert not unchanged.version
@@ -118,7 +120,7 @@ def test_old_versions_are_removed_but_never_the_one_in_use(adaptations: Adaptati
         adaptations._path(version).mkdir(parents=True)
     adaptations._use(adaptations._path(1))
     adaptations._remove_old()
-    assert adaptations._versions() == [1, *range(3, KEPT_VERSIONS + 3)]
+    assert adaptations.versions == [1, *range(3, KEPT_VERSIONS + 3)]
     assert adaptations.used_version == 1
 
 

@@ -53,7 +53,16 @@ ACCESS: dict[str, RouteAccess] = {
     **dict.fromkeys((f"/v2/{_GLOSSARY}", f"/v2/{_GLOSSARY}/entries", f"/v3/{_GLOSSARY}"), "key"),
     **dict.fromkeys((f"/v3/{_GLOSSARY}/entries", f"/v3/{_GLOSSARY}/dictionaries"), "key"),
     **dict.fromkeys(
-        ("/v1/corrections", "/v1/memories", "/v1/memories/{name}", "/v1/memories/{name}/units", _UNIT), "key"
+        (
+            "/v1/effort",
+            "/v1/data",
+            "/v1/corrections",
+            "/v1/memories",
+            "/v1/memories/{name}",
+            "/v1/memories/{name}/units",
+            _UNIT,
+        ),
+        "key",
     ),
     **dict.fromkeys(("/tmserver/languages/", "/tmserver/{source}/{target}/unit/{text:lines}"), "key"),
     **{f"{_MEMORIES}{end}": "key" for end in ("", "/import", "/jobs/{job}", "/{memory}", "/{memory}/export")},

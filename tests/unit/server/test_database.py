@@ -10,6 +10,7 @@ from dragoman.errors import DataError
 from dragoman.server import database as module
 from dragoman.server.database import ServerDatabase, Usage
 from dragoman.server.settings import ServerSettings
+from dragoman.storage.database import Database
 from tests.server.asgi_calls import Caller
 
 BODY = {"q": "Two dogs", "source": "en", "target": "de"}
@@ -17,7 +18,7 @@ BODY = {"q": "Two dogs", "source": "en", "target": "de"}
 
 def count(usage: Usage, owner: str, characters: int) -> None:
     async def run() -> None:
-        usage.count(owner, characters)
+        usage.count(owner, characters=characters)
 
     asyncio.run(run())
 
@@ -37,22 +38,44 @@ def test_two_servers_add_up(database_url: str) -> None:
 def test_a_month_begins_with_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     usage = Usage(ServerDatabase(None))
     count(usage, "", 5)
-    monkeypatch.setattr(module, "_month", lambda: "2100-01")
+    monkeypatch.setattr(module, "_today", lambda: "2100-01-01")
     assert usage.total("") == 0
     monkeypatch.undo()
     assert usage.total("") == 5
+
+
+def test_usage_by_month_becomes_usage_by_day(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with contextlib.closing(Database.open(database_url)) as database, database.write() as connection:
+        connection.exec_driver_sql("DROP TABLE usage_days")
+        connection.exec_driver_sql("CREATE TABLE usage (owner VARCHAR(64), month VARCHAR(7), characters BIGINT)")
+        connection.exec_driver_sql("INSERT INTO usage VALUES ('anna', '2100-01', 7)")
+        connection.exec_driver_sql("UPDATE schema_version SET version = 3")
+    monkeypatch.setattr(module, "_today", lambda: "2100-01-20")
+    with contextlib.closing(ServerDatabase(database_url)) as database:
+        assert Usage(database).total("anna") == 7
+
+
+def test_weeks_are_from_monday_to_sunday(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with contextlib.closing(ServerDatabase(database_url)) as database:
+        usage = Usage(database)
+        for day in ("2026-11-08", "2026-11-09", "2026-11-15", "2026-11-16"):
+            monkeypatch.setattr(module, "_today", lambda day=day: day)
+            count(usage, "anna", 5)
+        count(usage, "ben", 1)
+        found = [(each["week"], each["characters"]) for each in usage.weeks("anna", 3)]
+        assert found == [("2026-11-02", 5), ("2026-11-09", 10), ("2026-11-16", 5)]
 
 
 def test_what_cannot_be_written_is_kept(tmp_path: Path) -> None:
     database = ServerDatabase(f"sqlite:///{tmp_path / 'data.db'}")
     usage = Usage(database)
     with database.write() as connection:
-        connection.exec_driver_sql("ALTER TABLE usage RENAME TO hidden")
+        connection.exec_driver_sql("ALTER TABLE usage_days RENAME TO hidden")
     count(usage, "", 5)
     with pytest.raises(DataError):
         usage.write()
     with database.write() as connection:
-        connection.exec_driver_sql("ALTER TABLE hidden RENAME TO usage")
+        connection.exec_driver_sql("ALTER TABLE hidden RENAME TO usage_days")
     assert usage.total("") == 5
     database.close()
 
@@ -66,7 +89,7 @@ def test_counts_are_written_within_seconds_and_at_the_end(tmp_path: Path, monkey
             return Usage(database).total("")
 
     async def run() -> None:
-        usage.count("", 5)
+        usage.count("", characters=5)
         await asyncio.sleep(0.5)
 
     with contextlib.closing(ServerDatabase(url)) as database:

@@ -9,6 +9,7 @@ from sqlalchemy import insert, select
 from dragoman.storage.database import erase_key, export_key, owned_tables
 from dragoman.storage.memories import MemoryStore, Unit
 from dragoman.storage.tables import (
+    COUNTED,
     DOCUMENT_PARTS,
     DOCUMENTS,
     GLOSSARIES,
@@ -39,7 +40,7 @@ def filled(store: MemoryStore) -> MemoryStore:
             connection.execute(insert(GLOSSARIES).values(**row))
             row = {"glossary": owner, "source": "en", "target": "de", "digest": "", "terms": json.dumps({text: text})}
             connection.execute(insert(TERMS).values(**row, place=1, characters=1))
-            connection.execute(insert(USAGE).values(owner=owner, month="2026-11", characters=5))
+            connection.execute(insert(USAGE).values(owner=owner, day="2026-11-20", **dict.fromkeys(COUNTED, 5)))
             numbers = dict.fromkeys(("characters", "size", "created", "until"), 1)
             row = {"id": owner, "owner": owner, "client": "", "name": text, "status": "done", "error": ""}
             connection.execute(insert(DOCUMENTS).values(**row, **numbers, is_downloaded=False))

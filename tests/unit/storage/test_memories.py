@@ -260,4 +260,12 @@ def test_a_newer_and_a_damaged_database_are_refused(tmp_path: Path, monkeypatch:
 
 def test_acknowledged_corrections_survive_kills(database_url: str) -> None:
     """Few kills; `python -m benchmarks.memory_kills` does hundreds."""
-    assert kill_writers(database_url, 3) >= 5
+    kills, acknowledged = kill_writers(database_url, 3)
+    assert kills == 3
+    assert min(acknowledged.values()) >= 5
+
+
+@pytest.mark.parametrize(("control", "message"), [("early", "lost"), ("double", "twice")])
+def test_the_check_of_kills_finds_faults(tmp_path: Path, control: Any, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        kill_writers(f"sqlite:///{tmp_path / 'data.db'}", 5, control=control)

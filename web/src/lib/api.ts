@@ -4,6 +4,7 @@ import { EventStreamParser } from './event-stream';
 import type {
   Correction,
   CorrectionRequest,
+  Effort,
   InspectionResult,
   ModelList,
   ServerSettings,
@@ -12,6 +13,7 @@ import type {
 } from './types';
 
 const OFFLINE_RETRY = 3; // seconds
+const CONTINUATIONS = 4;
 
 export class Api {
   key = '';
@@ -52,6 +54,19 @@ export class Api {
     const { translations } = (await response.json()) as { translations: Translation[] };
     if (!translations[0]) throw new ApiError('server-error');
     return translations[0];
+  }
+
+  /** Translations of a sentence that begin with some words, the best first. */
+  async continuations(request: TranslateRequest, prefix: string): Promise<string[]> {
+    const body = { ...request, prefix, alternatives: CONTINUATIONS, split: false, flags: false };
+    const { translations } = (await (await this.#post('v1/translate', body)).json()) as { translations: Translation[] };
+    return [
+      ...new Set(translations.flatMap(each => [each.text, ...(each.alternatives ?? []).map(({ text }) => text)])),
+    ];
+  }
+
+  async effort(): Promise<Effort> {
+    return (await (await this.#fetch('v1/effort', { method: 'GET' })).json()) as Effort;
   }
 
   /** Attention of all layers and heads for a source and its translation. */

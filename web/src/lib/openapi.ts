@@ -292,6 +292,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/effort": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Effort
+         * @description Return the effort of the last weeks, what the memory saved, and what the last night changed.
+         */
+        get: operations["v1_effort"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/data": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export
+         * @description Return all that the key stored as JSON lines: memories, corrections, glossaries, usage.
+         */
+        get: operations["get_v1_data"];
+        put?: never;
+        post?: never;
+        /**
+         * Erase
+         * @description Delete all that the key stored. The next adaptation learns without it. A server without keys refuses.
+         */
+        delete: operations["delete_v1_data"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tmserver/languages/": {
         parameters: {
             query?: never;
@@ -1211,12 +1255,36 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AdaptedModel
+         * @description A model of `dragoman adapt`: the version in use, what was tried, and what the version in use changed.
+         */
+        AdaptedModel: {
+            name: string;
+            /** @description The version in use; 0 is the base model. */
+            version: number;
+            /** @description Those that `dragoman adapt --back` can return to. */
+            versions: number[];
+            /** @description The last ones, the newest first. */
+            nights: components["schemas"]["Night"][];
+            changes: components["schemas"]["ChangedSentence"][];
+        };
+        /**
          * Alternative
          * @description Another translation.
          */
         Alternative: {
             text: string;
             score: number | null;
+        };
+        /**
+         * ChangedSentence
+         * @description A sentence that no night trains with, whose translation the last night changed.
+         */
+        ChangedSentence: {
+            source: string;
+            reference: string;
+            before: string;
+            after: string;
         };
         /**
          * ChatAnswer
@@ -1353,6 +1421,21 @@ export interface components {
             source_lang: string;
             target_lang: string;
             entry_count: number;
+        };
+        /**
+         * Effort
+         * @description Effort of a key; for a key that may approve corrections, also the nights of the models.
+         */
+        Effort: {
+            weeks: components["schemas"]["Week"][];
+            models: components["schemas"]["AdaptedModel"][];
+        };
+        /**
+         * Erased
+         * @description Number of rows that were deleted.
+         */
+        Erased: {
+            rows: number;
         };
         /**
          * FrontendSettings
@@ -1693,6 +1776,25 @@ export interface components {
             glossaries: components["schemas"]["MultilingualGlossary"][];
         };
         /**
+         * Night
+         * @description A line of the audit trail: what was tried, by whom, with how many units, and why it is used or not.
+         */
+        Night: {
+            version: number;
+            is_used: boolean;
+            reason: string;
+            time: string;
+            user: string;
+            units: number;
+            method: string;
+            /** @description By test set: scores before and after, difference, p. */
+            scores: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+        };
+        /**
          * QualityFlag
          * @description A sign of a possible error; `meaning` explains the flag, `detail` the finding.
          */
@@ -1860,6 +1962,23 @@ export interface components {
             source: string;
             target: string;
             quality: number;
+        };
+        /**
+         * Week
+         * @description What a key translated and corrected in a week.
+         */
+        Week: {
+            /** @description Its Monday. */
+            week: string;
+            /** @description Translated characters. */
+            characters: number;
+            /** @description Those that a memory answered. */
+            remembered: number;
+            corrections: number;
+            /** @description Words changed by corrections with a draft. */
+            edits: number;
+            /** @description Words of these corrections; `edits / words` is TER without shifts. */
+            words: number;
         };
         /**
          * Problem
@@ -2627,6 +2746,11 @@ export interface operations {
                      * @default true
                      */
                     split?: boolean;
+                    /**
+                     * @description Words that the translation must begin with, for a single text; no memory replaces it.
+                     * @default
+                     */
+                    prefix?: string;
                     /**
                      * @description Leave texts untranslated whose confidence is lower; reject the request if that is all of them. Needs a calibrated model; that of the server by default.
                      * @example 0.5
@@ -3664,6 +3788,8 @@ export interface operations {
                     target: string;
                     /** @default  */
                     author?: string;
+                    /** @description The translation that was corrected; only its changes are counted. */
+                    draft?: string | null;
                 };
             };
         };
@@ -3742,6 +3868,228 @@ export interface operations {
             };
             /** @description Too many tokens per minute; see `Retry-After`. */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    v1_effort: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Effort"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_v1_data: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_v1_data: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Erased"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -22,8 +22,10 @@ export type TranslateRequest = Pick<
 
 export type CorrectionRequest = Pick<
   RequestOf<paths['/v1/corrections']['post']>,
-  'source_text' | 'text' | 'source' | 'target'
+  'source_text' | 'text' | 'source' | 'target' | 'draft'
 >;
+export type Match = NonNullable<TranslatedText['memory']>;
+export type Effort = ResponseOf<paths['/v1/effort']['get']>;
 export type Correction = ResponseOf<paths['/v1/corrections']['post']>;
 
 /** One translation of a text or a sentence. Shapes: weights [target words][source words]. */

@@ -132,6 +132,10 @@ class RequestAccess:
         self._is_authorized = False
 
     @property
+    def usage(self) -> Usage:
+        return self._control.usage
+
+    @property
     def has_keys(self) -> bool:
         return self._control.keys is not None
 
@@ -158,10 +162,11 @@ class RequestAccess:
 
     def characters(self) -> int:
         """Return the number of characters translated in this month with the same key; reads the database."""
-        return self._control.usage.total(self.name)
+        return self.usage.total(self.name)
 
-    def count(self, characters: int) -> None:
-        self._control.usage.count(self.name, characters)
+    def count(self, characters: int = 0, **others: int) -> None:
+        """Add characters that were translated, or other numbers of `Usage`."""
+        self.usage.count(self.name, characters=characters, **others)
 
     def identify(self, *secrets: str | None) -> None:
         """Find the first valid key, or raise `Forbidden` if all are invalid. A server without keys accepts any."""

@@ -13,7 +13,7 @@ from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.translation import Translation, join_sentences, remembered
 from dragoman.markup.placeholders.guarded_unit import GuardedUnit, guard_text
 from dragoman.markup.tagged_text import TaggedText
-from dragoman.server.database import ServerDatabase
+from dragoman.server.database import ServerDatabase, Usage
 from dragoman.server.errors import RequestError
 from dragoman.server.glossaries import GlossaryStore, StoredGlossary
 from dragoman.server.memories import ServerMemories
@@ -42,11 +42,13 @@ class TranslationPipeline:
         *,
         detector: LanguageDetector | None = None,
         database: ServerDatabase | None = None,
+        usage: Usage | None = None,
     ) -> None:
         self.service = service
         self.settings = settings
         self.detector = detector or LanguageDetector()
         self.database = database or ServerDatabase(settings.database)
+        self.usage = usage or Usage(self.database)
         self.glossaries = GlossaryStore(self.database)
         self.memories = ServerMemories(self.database, settings.memory, settings.memory_threshold)
         self._routes: Sequence[Route] = ()
@@ -140,8 +142,8 @@ class TranslationPipeline:
 
     async def with_memory(self, request: TranslationRequest, reservation: Reservation) -> TranslationRequest:
         """Return the request with the memories that every request of its client reads, unless it has others."""
-        if request.memory is not None or not self.memories.is_used:
-            return request
+        if request.memory is not None or not self.memories.is_used or request.prefix:
+            return replace(request, memory=None) if request.prefix else request
         found = await asyncio.to_thread(self.memories.reader, reservation.owner)
         return replace(request, memory=found)
 
@@ -190,6 +192,7 @@ class TranslationPipeline:
             return await self._translate_unknown(pair, tagged, request, reservation)
         find = functools.partial(find_segments, memory, (request.source, request.target), tagged)
         matches, done = await asyncio.to_thread(find)
+        self.usage.count(reservation.owner, remembered=sum(len(tagged[place].text) for place in done))
         rest = [place for place in range(len(tagged)) if place not in done]
         texts, results = await self._translate_unknown(pair, [tagged[place] for place in rest], request, reservation)
         found = dict(zip(rest, zip(texts, results, strict=True), strict=True))
@@ -235,7 +238,7 @@ class TranslationPipeline:
             return [guard_text(text) for text in plain], any(map(pair.unreadable, plain))
 
         units, is_unreadable = await self.service.offload(sum(map(len, plain)), find)
-        if request.options.protect and (is_unreadable or any(units)):
+        if request.options.protect and (is_unreadable or any(units)) and not request.prefix:
             tagged = [
                 TaggedText(each, kept=() if unit is None else unit.source.kept)
                 for each, unit in zip(plain, units, strict=True)
@@ -259,7 +262,9 @@ class TranslationPipeline:
         plain = [each.text for each in texts]
         matches = await asyncio.to_thread(memory.find, request.source, request.target, plain)
         known = [remembered(memory, *each, flags=request.options.flags) for each in zip(plain, matches, strict=True)]
-        reservation.charge(charged_tokens(sum(len(each.source) for each in known if each is not None)))
+        remembered_characters = sum(len(each.source) for each in known if each is not None)
+        reservation.charge(charged_tokens(remembered_characters))
+        self.usage.count(reservation.owner, remembered=remembered_characters)
         rest = [each for each, found in zip(texts, known, strict=True) if found is None]
         asked = replace(request, memory=None)
         new = iter(await self._translate_plain(pair, rest, asked, reservation) if rest else [])

@@ -55,6 +55,8 @@ class _Step:
     model: str
     translator: Translator
     options: TranslateOptions
+    prefix: str = ""
+    """Beginning of the translation of the first text."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,11 @@ class OpenPair:
         """What finds the spans of a text that its model cannot read."""
         return self.translators[0].preprocessor.unreadable
 
-    def steps(self, options: TranslateOptions) -> list[_Step]:
+    def steps(self, request: TranslationRequest) -> list[_Step]:
         last = len(self.translators) - 1
-        names = self.route.models[0]
-        return [
-            _Step(name, translator, step_options(options, is_first=number == 0, is_last=number == last))
-            for number, (name, translator) in enumerate(zip(names, self.translators, strict=True))
-        ]
+        options = [step_options(request.options, is_first=n == 0, is_last=n == last) for n in range(last + 1)]
+        prefixes = [""] * last + [request.prefix]
+        return list(map(_Step, self.route.models[0], self.translators, options, prefixes))
 
 
 async def open_service(
@@ -155,9 +155,9 @@ class TranslationService:
         self, pair: OpenPair, request: TranslationRequest, reservation: Reservation
     ) -> list[TranslationResult]:
         """Translate the texts of a request between two languages, batched with those of other requests."""
-        steps = pair.steps(request.options)
+        steps = pair.steps(request)
         part = self._cache.part(reservation.client, [(each.model, each.translator, each.options) for each in steps])
-        if part is None:
+        if part is None or request.prefix:
             return await self._translate_texts(pair, steps, request, reservation)
         found = {text: self._cache.get(part, text) for text in dict.fromkeys(request.texts)}
         missing = [text for text, each in found.items() if each is None]
@@ -186,7 +186,7 @@ class TranslationService:
     ) -> AsyncIterator[str | TranslationResult]:
         """Translate one text; yield its translation in parts that will not change, then the result."""
         (text,) = request.texts
-        steps = pair.steps(request.options)
+        steps = pair.steps(request)
         second: list[PreparedText] = []
         (prepared,) = first = await self._prepare(steps, 0, [text], reservation)
         reservation.reserve(len(steps) * prepared.tokens)
@@ -261,6 +261,10 @@ class TranslationService:
 
     def models(self) -> Sequence[ModelInfo]:
         return self._registry.infos()
+
+    def folders(self) -> dict[str, Path]:
+        """Return the folder of each model, from which it was loaded."""
+        return {name: model.path for name, model in self._registry.models.items()}
 
     async def reload(self) -> ReloadResult:
         """Replace bundles that changed on disk, add new models and remove others; running requests are not disturbed.
@@ -349,7 +353,8 @@ class TranslationService:
     async def _prepare_step(
         self, step: _Step, texts: Sequence[str], given: Sequence[Sequence[GlossaryTerm]] | None
     ) -> list[PreparedText]:
-        prepare = functools.partial(step.translator.prepare, texts, step.options, terms=given)
+        prefixes = [step.prefix, *[""] * (len(texts) - 1)] if step.prefix and texts else None
+        prepare = functools.partial(step.translator.prepare, texts, step.options, prefixes=prefixes, terms=given)
         glossary = step.options.glossary  # normalized at its first use
         terms = 0 if glossary is None else glossary.characters
         return await self.offload(terms + sum(map(len, texts)), prepare)

@@ -19,7 +19,7 @@ from dragoman.server.access.authorization import RequestAccess
 from dragoman.server.errors import NotFound, RequestError
 from dragoman.server.http.request_body import Access, json_body, json_response
 from dragoman.server.http.route_policy import Depends, Router, route_policy
-from dragoman.server.memories import ServerMemories
+from dragoman.server.memories import MAX_CORRECTION, ServerMemories
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.request_types import NATIVE, Dialect
 from dragoman.server.routes.openapi import BASE_ERRORS, BODY_ERRORS, parameter, request_body, responses
@@ -96,6 +96,7 @@ class CorrectionBody(BaseModel):
     source: str = Field(min_length=2, max_length=35, examples=["en"])
     target: str = Field(min_length=2, max_length=35, examples=["de"])
     author: str = Field("", max_length=200)
+    draft: str | None = Field(None, description="The translation that was corrected; only its changes are counted.")
 
 
 class Correction(BaseModel):
@@ -252,7 +253,7 @@ def correction_router(pipeline: TranslationPipeline) -> Router:
     async def correct(body: CorrectionOf, access: Access) -> Response:
         """Store the right translation of a text; an approved one counts at once, as an exact match."""
         given = body.source_text, body.text, (body.source, body.target)
-        stored = await store_correction(memories, access, *given, author=body.author)
+        stored = await store_correction(memories, access, *given, author=body.author, draft=body.draft)
         return json_response({"id": stored.id, "state": stored.state})
 
     return routes
@@ -324,14 +325,28 @@ async def store_correction(
     languages: tuple[str, str],
     *,
     author: str = "",
+    draft: str | None = None,
 ) -> "StoredUnit":
-    """Store a correction of a client."""
+    """Store a correction of a client, and count the words that changed since the draft."""
     pair = parse_language(languages[0]), parse_language(languages[1])
 
     def store() -> "StoredUnit":
         return memories.correct(access.name, source_text, text, pair, approved=may_approve(access), author=author)
 
-    return await in_thread(store)
+    stored = await in_thread(store)
+    edits, words = (0, 0) if draft is None else await in_thread(count_edits, draft, text)
+    access.count(corrections=1, edits=edits, words=words)
+    return stored
+
+
+def count_edits(draft: str, final: str) -> tuple[int, int]:
+    """Return the number of words to insert, delete or replace, and of all words of the final text."""
+    from rapidfuzz.distance import Levenshtein  # noqa: PLC0415 -- an extra
+
+    from dragoman.storage.segment_text import normalize_segment, segment_words  # noqa: PLC0415 -- at the first use
+
+    before, after = (segment_words(normalize_segment(each[:MAX_CORRECTION])) for each in (draft, final))
+    return Levenshtein.distance(before, after), len(after)
 
 
 def unit_page(

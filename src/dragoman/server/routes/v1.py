@@ -74,6 +74,9 @@ class TranslateRequest(BaseModel):
         examples=[{"snow": "Schnee"}],
     )
     split: StrictBool = Field(True, description="Split texts into sentences.")
+    prefix: str = Field(
+        "", description="Words that the translation must begin with, for a single text; no memory replaces it."
+    )
     min_confidence: float | None = Field(
         None,
         strict=True,
@@ -114,8 +117,12 @@ class TranslateRequest(BaseModel):
             glossary=terms,
         )
         texts = self.text if isinstance(self.text, list) else [self.text]
+        if self.prefix and (is_html or len(texts) != 1):
+            raise RequestError("prefix must be for a single text that is not HTML; send one text per request")
+        check_texts([self.prefix], settings.limits)
         return TranslationRequest(
             *(texts, self.source, self.target, self.model or None, is_html, options),
+            prefix=self.prefix,
             glossary=stored,
             min_confidence=self.min_confidence,
         )

@@ -143,6 +143,20 @@ def test_through_a_third_language(bundles: dict[str, Path]):
     run(test, bundles)
 
 
+@pytest.mark.parametrize("target", ["de", "fr"])
+def test_a_translation_begins_as_required(bundles: dict[str, Path], target: str):
+    async def test(service: TranslationService) -> None:
+        wanted = request("en", target, split_sentences=False, search=SearchSettings(beam=2, nbest=2))
+        (plain,) = await translate(service, ["A dog runs."], wanted)
+        (found,) = await translate(service, ["A dog runs."], replace(wanted, prefix="c b a"))
+        assert all(
+            text.startswith("c b a") for text in (found.text, *(text for text, _ in found.translation.alternatives()))
+        )
+        assert not plain.text.startswith("c b a")
+
+    run(test, bundles)
+
+
 def test_a_glossary_takes_an_engine_that_knows_it(bundles: dict[str, Path]):
     term, wanted = VOCABULARY[0], VOCABULARY[7]
 

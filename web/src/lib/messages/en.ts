@@ -50,11 +50,13 @@ export const english = {
   correction: 'The right translation',
   sendCorrection: 'Send the correction',
   correctionHelp:
-    'Ctrl+Enter sends, Escape leaves. The text and its right translation are stored on this server, with the name of your key, until they are deleted.',
+    'Ctrl+Enter sends, Alt+↓ lists alternatives at the caret, Escape leaves. The text and its right translation are stored on this server, with the name of your key, until they are deleted.',
   correctionCounts: 'Stored: from now on, this text is translated like this.',
   correctionWaits: 'Stored: it counts when somebody has approved it.',
   memoryMatch: (memory: string, percent: string) => `${percent} in the memory “${memory}”`,
   useMatch: 'Use this',
+  notInText: 'not in your text',
+  alternativesHere: 'Alternatives here',
   privacyWithMemory:
     'Your text is sent to this server only and is never logged. What you send as a correction is stored there.',
   nothingToCopy: 'There is no translation to copy.',
@@ -141,6 +143,25 @@ export const english = {
   ) => string,
   /** Translations of the meanings that the server sends in English. */
   flagMeanings: {} as Record<string, string>,
+
+  effort: 'Effort',
+  effortHelp:
+    'What your corrections changed, in words per 100 words of the final text (TER without shifts), and the share of your text that a memory answered.',
+  changedWords: 'Words changed',
+  remembered: 'From memory',
+  corrections: (count: string) => `Corrections: ${count}`,
+  week: (day: string) => `Week of ${day}`,
+  noEffort: 'Nothing was translated or corrected in the last weeks.',
+  versionInUse: (model: string, version: number) =>
+    `${model}: ${version ? `version ${version}` : 'the base model'} is in use`,
+  backTo: (versions: string) => `Versions kept: ${versions}. dragoman adapt FOLDER --back returns to the one before.`,
+  night: (version: string, units: string, user: string) => `version ${version}, ${units} units, by ${user}`,
+  nightUsed: 'used',
+  nightNotUsed: 'not used',
+  nightChanges: (count: string) => `What the last night changed: ${count} sentences that it was not trained with`,
+  before: 'before',
+  after: 'after',
+  reference: 'approved',
 
   document: 'Translate a document',
   dropDocument: 'Drop the document to translate it',
