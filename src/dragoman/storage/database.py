@@ -171,10 +171,8 @@ def _index_hashes_alone(connection: Connection) -> None:
 
 def _count_days(connection: Connection) -> None:
     """Usage is counted by day, and was by month."""
-    from sqlalchemy import inspect  # noqa: PLC0415 -- an extra
-
     _create_tables(connection)
-    if inspect(connection).has_table("usage"):
+    if sql.inspect(connection).has_table("usage"):
         connection.exec_driver_sql(
             "INSERT INTO usage_days SELECT owner, month || '-01', characters, 0, 0, 0, 0 FROM usage"
         )
