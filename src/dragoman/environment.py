@@ -102,10 +102,7 @@ def default_threads() -> int:
 
 
 def extras(distribution: str = DISTRIBUTION) -> dict[str, list[Package]]:
-    """The dependencies of an installed distribution by extra (`""`: the base install), with installed versions.
-
-    Extras in other extras, and the extra `all`, which repeats the packages of others, are left out.
-    """
+    """The dependencies of a distribution by extra (`""`: base install), without those of combined extras."""
     from importlib import metadata  # noqa: PLC0415 -- slow to import
 
     try:
@@ -156,10 +153,7 @@ def import_package(module: str, extra: str, what: str) -> Any:
 
 
 def missing_package(module: str, what: str, preferred: str = "train") -> MissingExtraError:
-    """Return the error for a module that could not be imported, with the command that installs it.
-
-    `preferred` is the extra to name if several contain the package.
-    """
+    """Return the error for a module that could not be imported, with the command for the `preferred` extra."""
     root = module.partition(".")[0]
     name = _PACKAGES.get(root, root).replace("_", "-").lower()
     having = [extra for extra, listed in extras().items() if any(each.name.lower() == name for each in listed)]
@@ -173,10 +167,7 @@ def _missing_message(module: str, extra: str | None, what: str, package: str = "
 
 
 def install_command(extra: str = "", *, upgrade: bool = False) -> str:
-    """Return a pip command for an extra that needs no index with Dragoman on it.
-
-    It names the clone or wheel that Dragoman comes from; if that is gone, the packages that are missing or too old.
-    """
+    """Return a pip command for an extra: the clone or wheel of Dragoman, else the packages that are missing."""
     source = _source()
     if source is not None:
         names = [f"{source}{f'[{extra}]' if extra else ''}"]
@@ -223,10 +214,7 @@ def limit_kernel_caches() -> None:
 
 
 def limit_heaps() -> None:
-    """Let threads share heaps, one per core: glibc makes up to eight per core, and each keeps memory freed in it.
-
-    Call it before threads are started. `MALLOC_ARENA_MAX` takes precedence.
-    """
+    """Let threads share heaps, one per core, before they start: glibc makes eight, each keeping freed memory."""
     limit = None if os.name == "nt" else getattr(ctypes.CDLL(None), "mallopt", None)
     if limit is not None and "MALLOC_ARENA_MAX" not in os.environ:
         limit(_ARENA_MAX, max(2, usable_cores()))

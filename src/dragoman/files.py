@@ -72,10 +72,7 @@ def check_private(folder: Path) -> None:
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Write a file atomically: yield a temporary path, which replaces `path` if no error occurs.
-
-    The content is on the disk before its name is, so a crash at any moment leaves the old file, the new one or none.
-    """
+    """Write a file atomically: yield a temporary path, whose content is on the disk before it replaces `path`."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")  # a name that cannot be predicted
     try:
         yield draft
@@ -251,10 +248,7 @@ def sha256_of_file(path: Path) -> str:
 
 
 def similar_path(missing: Path, endings: tuple[str, ...] = ("",)) -> str:
-    """Return ``; did you mean …?`` with the most similar path in the same folder; empty if there is none.
-
-    Names with exchanged letters come first. It is a folder, or a file with one of the endings.
-    """
+    """Return ``; did you mean …?`` with the most similar path beside it, a folder or with an ending; else empty."""
     try:
         paths = {path.name: path for path in sorted(missing.parent.iterdir())}
         exchanged = [name for name in paths if sorted(name) == sorted(missing.name)]

@@ -48,10 +48,7 @@ class _Facts(Settings):
 
 @dataclass(frozen=True)
 class Adapter:
-    """W′ = W + (alpha / rank) B A for some weights of a base model. Paper: [hu2022] (3).
-
-    `factors` holds A [rank, in] and B [out, rank] by the name of the weight; `base` is the `base_hash` of its bundle.
-    """
+    """W′ = W + (alpha / rank) B A ([hu2022] (3)); `factors` A [rank, in], B [out, rank] by weight, `base` its hash."""
 
     base: str
     rank: int
@@ -134,10 +131,7 @@ def split_lora(weights: Mapping[str, Weight]) -> tuple[dict[str, Weight], dict[s
 
 
 def merge_adapter(bundle: Bundle, adapter: Adapter, output: Path) -> Bundle:
-    """Write a bundle with the weights of the base and the changes of an adapter of this base.
-
-    It keeps the shortlist and the way the base is used; int8 weights are made from its own weights.
-    """
+    """Write a bundle of the base with the changes of its adapter, its shortlist and settings; int8 is made anew."""
     if output.resolve() == bundle.folder.resolve():
         raise BundleError(f"--output {output} is the folder of the base; name a new one")
     adapter.check_base(bundle)

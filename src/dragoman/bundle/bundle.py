@@ -252,10 +252,7 @@ class Bundle:
 
 
 def open_outline(folder: Path) -> Bundle:
-    """Open a folder of which only the configuration, the names and the sizes are checked; an archive is checked whole.
-
-    Open it again before anything but its configuration is used.
-    """
+    """Open a folder whose configuration, names and sizes only are checked; open it again before it is used."""
     return Bundle._open_path(folder, trusted=False, verify_again=False, outline=True)  # noqa: SLF001
 
 
@@ -275,10 +272,7 @@ def write_bundle(
     quantization: Quantization | None = None,
     shortlist: Shortlist | None = None,
 ) -> Bundle:
-    """Write a bundle atomically, replacing an earlier one. Its configuration has file names instead of paths.
-
-    `tokenizers` has the keys "source" and "target"; with `tokenizer.joint` both are equal.
-    """
+    """Write a bundle atomically, replacing an earlier one; `tokenizers` of "source" and "target" may be one."""
     source, target = (tokenizers[side] for side in _SIDES)
     if config.tokenizer.joint and source is not target and source.to_bytes() != target.to_bytes():
         raise BundleError("tokenizer.joint is true, but the two tokenizers differ; set tokenizer.joint to false")

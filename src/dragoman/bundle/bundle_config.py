@@ -73,10 +73,7 @@ def _plugins_of(config: Config) -> list[Plugin]:
 
 
 def _check_plugins(file: str, needed: Any) -> None:
-    """Raise a `BundleError` for a plug-in that is not installed. Nothing is imported, or chosen by what a file names.
-
-    The names are shown as advice, so only names that a package can have are accepted.
-    """
+    """Raise a `BundleError` for a plug-in that is not installed; only possible names are shown, none imported."""
     for entry in needed if isinstance(needed, list) else [needed]:
         match = _PLUGIN.fullmatch(str(entry))
         if match is None:

@@ -1,7 +1,4 @@
-"""Make a bundle of the best checkpoint of a run that is not finished. The run itself is only read.
-
-The bundle of update N is `RUN/checkpoint_bundles/step_N`, or in a temporary folder if the run is not writable.
-"""
+"""Make a bundle of the best checkpoint of an unfinished run, in its folder or a temporary one."""
 
 from __future__ import annotations
 
@@ -71,10 +68,7 @@ class _Choice:
 def save_run_tokenizers(
     run: Path, config: Config, tokenizers: Mapping[str, Tokenizer], base: Bundle | None = None
 ) -> None:
-    """Save the tokenizers of a run next to its checkpoints, so that a stopped run can be used without its data.
-
-    The multipliers and the shortlist that it keeps of its base are saved with them.
-    """
+    """Save the tokenizers, multipliers and shortlist of a run, so that it can be used without its data."""
     names = tokenizer_names(config.tokenizer)
     contents = {name: tokenizers[side].to_bytes() for name, side in zip(names, ("source", "target"), strict=False)}
     if base is not None:

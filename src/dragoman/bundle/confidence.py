@@ -12,8 +12,7 @@ from dragoman.config.base import Positive, Settings, Size
 from dragoman.errors import BundleError
 
 FEATURES = ("log_prob", "length", "ratio", "flags")
-"""Mean log-probability per token; log of the number of tokens; log of the ratio of characters; number of quality flags
-of failures, such as a copy."""
+"""Mean log-probability per token; log of tokens; log of the ratio of characters; number of flags of failures."""
 
 _MAX_DEVIATION = 4.0  # standard deviations: the estimate does not extrapolate
 
@@ -24,10 +23,7 @@ _Numbers = Annotated[tuple[_Number, ...], Field(min_length=len(FEATURES), max_le
 
 
 class Calibration(Settings):
-    """Logistic regression: p = σ(bias + Σ weight · (feature − mean) / scale).
-
-    A translation counts as usable if its chrF++ with the reference is at least `usable`.
-    """
+    """p(chrF++ ≥ usable) = σ(bias + Σ weight · (feature − mean) / scale), by logistic regression."""
 
     means: _Numbers
     scales: _Numbers

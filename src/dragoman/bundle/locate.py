@@ -184,10 +184,7 @@ def _continued_note(bundle: Path) -> str:
 
 
 def find_run(path: Path) -> Path:
-    """Return the folder of a run: the path itself, or the run of the best bundle of a project folder.
-
-    Raise a `BundleError` if there is none.
-    """
+    """Return the folder of a run: the path itself, or the run of the best bundle of a project, or `BundleError`."""
     if explained := explain_checkpoint(path):
         raise BundleError(explained)
     if (path / RECORD).is_file():

@@ -1,7 +1,4 @@
-"""Parse an untrusted SentencePiece model in a separate process with limits on time and memory.
-
-The parser is native code: a malicious file can hang or crash it or exhaust the memory.
-"""
+"""Parse an untrusted SentencePiece model, which can hang or crash native code, in a limited process."""
 
 from __future__ import annotations
 

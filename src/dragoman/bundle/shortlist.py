@@ -1,7 +1,4 @@
-"""Lexical shortlist: the target tokens that may translate each source token.
-
-An output layer over the shortlist of a sentence takes a fraction of the time of one over the vocabulary.
-"""
+"""Lexical shortlist: the target tokens that may translate each source token, for a smaller output layer."""
 
 from __future__ import annotations
 

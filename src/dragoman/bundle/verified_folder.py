@@ -83,10 +83,7 @@ def remove_folder(folder: Path) -> None:
 
 
 def verify(folder: Path, *, allowed: Callable[[str], bool] | None = None, hash_files: bool = True) -> dict[str, Any]:
-    """Compare a folder with its manifest and return the manifest; raise a `BundleError` for any difference.
-
-    `allowed` tests file names. No file is read before its type and size are checked.
-    """
+    """Compare a folder with its manifest, types and sizes first, and return it; `allowed` tests file names."""
     sizes = _regular_files(folder)
     manifest = _read_manifest(folder, sizes)
     names = {MANIFEST, *manifest["files"]}

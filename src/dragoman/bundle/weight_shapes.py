@@ -13,10 +13,7 @@ _GATES = {"rnn": 1, "lstm": 4, "gru-published": 3, "gru-fused": 3}
 
 
 def weight_shapes(config: ModelConfig, source_vocab: int, target_vocab: int) -> Iterator[NamedShape]:
-    """Yield the name and the shape of each weight, for vocabularies of these sizes; tied weights occur once.
-
-    The shapes are computed one by one, so that a caller can stop at the first that it does not accept.
-    """
+    """Yield the name and shape of each weight, tied ones once, one by one, so that a caller can stop early."""
     if isinstance(config, TransformerConfig):
         dim, features = config.dim, config.dim
     else:

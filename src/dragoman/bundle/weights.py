@@ -1,7 +1,4 @@
-"""Read, write and check safetensors files of weights: float32, and int8 matrices of int8 models.
-
-Weights of an int8 model are integers divided by a multiplier; the file has the integers.
-"""
+"""Read, write and check safetensors weights: float32, and for int8 models integers with a multiplier per row."""
 
 from __future__ import annotations
 
@@ -221,10 +218,7 @@ def check_weights(path: Path, *, allow_int8: bool = False) -> None:
 
 
 def check_shapes(folder: Path, found: Mapping[str, tuple[int, ...]], expected: Iterable[NamedShape]) -> None:
-    """Compare the names and shapes of weights with those of a model; raise a `BundleError` at the first difference.
-
-    The number of steps is limited by the weights that were found, however large the model.
-    """
+    """Compare the names and shapes of weights with those of a model, in steps limited by the weights found."""
     left = dict(found)
     for name, shape in expected:
         if (got := left.pop(name, None)) != shape:

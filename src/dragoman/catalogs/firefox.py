@@ -111,10 +111,7 @@ def read_registry(value: object, address: str) -> list[CatalogModel]:
 
 
 def read_records(value: object, address: str, attachments: str) -> tuple[list[CatalogModel], list[str]]:
-    """Read records whose files are below the address `attachments`, the best version of each pair first.
-
-    Also returns a message about versions that are left out, because they are incomplete or ambiguous.
-    """
+    """Read records below the address `attachments`, best version first, and a message about versions left out."""
     versions: defaultdict[tuple[str, ...], list[_Record]] = defaultdict(list)
     for record in validate_catalog(_Records, value, address).data:
         parsed = _parsed(record.version)

@@ -1,7 +1,4 @@
-"""Catalog of a folder made by `dragoman mirror`: relative addresses, with the sizes and hashes of all files.
-
-The folder can be named directly, copied to another machine, or put behind any web server.
-"""
+"""Catalog of a folder made by `dragoman mirror`, which works at any address or path: sizes and hashes of its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,1 @@
-"""Training data: from raw corpora to batches.
-
-Nothing is imported here because only `batch` and `loader` need torch.
-"""
+"""Training data: from raw corpora to batches. Imports nothing: only `batch` and `loader` need torch."""

@@ -178,10 +178,7 @@ class Augmentation:
         return np.where(found < len(self._bounds), found, -1)
 
     def planned_lengths(self, epoch: int, slots: Rows, rows: Rows) -> NDArray[np.int64]:
-        """Return the tokens of both sides of draws after their changes. Shapes: [n], [n] -> [n, 2].
-
-        The changed pairs are kept until the next plan, so that `draw` in the same process need not make them again.
-        """
+        """Return the tokens of both sides of draws after their changes, kept for `draw`. Shapes: [n], [n] -> [n, 2]."""
         lengths = self.lengths(rows)
         kinds = self.kinds(epoch, slots)
         places = np.flatnonzero(kinds >= 0)

@@ -54,10 +54,7 @@ class CorpusSurvey:
     """Rows that look like a header, and what was removed from lines or is unusual in them."""
 
     def complete_languages(self, source: str | None, target: str | None) -> tuple[str | None, str | None]:
-        """Return two languages, of which one or none is given; the others are those of the text, None if unknown.
-
-        If the text on the side of the missing language is in the given one, the sides are in the other order.
-        """
+        """Return both languages, those not given by the text; given ones on the other side exchange the text's."""
         found = self.languages.get("source"), self.languages.get("target")
         given = source or target
         if given is None or (source and target):
@@ -102,11 +99,7 @@ def survey_corpus(
     form: str = "auto",
     columns: Sequence[str] = (),
 ) -> CorpusSurvey:
-    """Read the training files, and detect their languages.
-
-    Raises `ConfigError` if the format has several languages and the codes that choose two of them are not given, and
-    `DataError` if a file is in another encoding than UTF-8.
-    """
+    """Read the training files, and detect their languages; formats with many languages need both codes."""
     given = tuple(None if code is None else check_language(code) for code in (source, target))
     corpus = CorpusConfig.model_validate({"files": [*files], "format": form})
     check_files(files, form, columns)

@@ -22,11 +22,7 @@ class DirectionView:
 
 
 class DirectedShards:
-    """All views one after the other, numbered from 0: an interface like that of `Shards`.
-
-    `gather` returns sides in the direction of each row, and `with_language_tokens` adds the tokens that begin them;
-    `lengths` includes these.
-    """
+    """All views one after the other, numbered from 0, in the direction of each row; `lengths` has language tokens."""
 
     def __init__(self, shards: Shards, views: Sequence[DirectionView]) -> None:
         self.shards, self.views = shards, tuple(views)

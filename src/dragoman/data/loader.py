@@ -83,10 +83,7 @@ class SubwordSampling:
 
 @dataclass(frozen=True)
 class PairLinks:
-    """Links between the tokens of all pairs: `shards` have their positions on both sides.
-
-    With `aligns_input` a target token is aligned by the step that has it as input, not by the step that predicts it.
-    """
+    """Links between the tokens of all pairs; with `aligns_input` by the step that has the target token as input."""
 
     shards: Shards | DirectedShards
     aligns_input: bool = False
@@ -104,10 +101,7 @@ class PairLinks:
 
 
 class _Fetch(Dataset[Pairs]):
-    """Read the pairs of a planned batch in a worker, change some, and sample segmentations, if enabled.
-
-    A pair that is changed has no links.
-    """
+    """Read the pairs of a planned batch in a worker, change some (they lose their links), sample segmentations."""
 
     def __init__(
         self,
@@ -325,10 +319,7 @@ atexit.register(_kill_all_workers)
 
 
 def _begin_worker(_: int) -> None:
-    """Ignore stop signals in a worker: the training process ends its workers after saving, or when it ends.
-
-    The watch is needed because a worker and the fork server keep each other alive.
-    """
+    """Ignore stop signals in a worker, which the training process ends; watch it, as the fork server keeps workers."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     end_with_parent()

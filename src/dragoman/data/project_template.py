@@ -131,10 +131,7 @@ def preset_for(pairs: int) -> str:
 
 
 def bundle_languages(bundle: Bundle, source: str | None, target: str | None) -> tuple[str | None, str | None]:
-    """Return the languages for fine-tuning a bundle: those given must be the bundle's, and others are taken from it.
-
-    Of a bundle with several directions, only the languages that are given are known.
-    """
+    """Return the languages for fine-tuning a bundle: those given, which must be its own, else its only direction."""
     data, path = bundle.config.data, bundle.folder
     if data is None:
         return source, target

@@ -41,10 +41,7 @@ class Example:
 
 @dataclass
 class Tally:
-    """Counts by reason, and the first `MAX_EXAMPLES` examples of each, in insertion order.
-
-    Merging the tallies of the parts of a corpus in order gives the tally of the corpus.
-    """
+    """Counts by reason, and the first `MAX_EXAMPLES` examples of each; merged in order they are those of the whole."""
 
     counts: dict[str, int] = field(default_factory=dict)
     examples: dict[str, list[Example]] = field(default_factory=dict)

@@ -1,9 +1,4 @@
-"""Test sets of a run: text files that training writes, so that the run can be evaluated without other files.
-
-The folder ``test`` of a run has two files per set, one sentence per line, and ``sets.json``, which lists them::
-
-    [{"name": "test", "source": "test.en", "reference": "test.de", "sentences": 250, "languages": ["en", "de"]}]
-"""
+"""Test sets of a run: two text files per set in its folder ``test``, which ``sets.json`` lists."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

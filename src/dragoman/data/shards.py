@@ -24,10 +24,7 @@ _MAX_TOKENS = 2**31 - 1  # of a side in one record batch: Arrow's list offsets a
 
 
 class ShardWriter:
-    """Write one shard in chunks of pairs; the file gets its name when it is complete.
-
-    The same chunks give the same bytes. If an error leaves the ``with`` block, the partial file is deleted.
-    """
+    """Write one shard in chunks of pairs, the same bytes for the same chunks; it gets its name when it is complete."""
 
     def __init__(self, path: Path, vocab_sizes: tuple[int, int]) -> None:
         self.path = path
@@ -116,11 +113,7 @@ class _Index:
 
 
 class Shards:
-    """The pairs of several shards, numbered from 0 in the order of the paths.
-
-    Opening reads only the locations of record batches. Only the paths are pickled; another process opens the files at
-    the first access.
-    """
+    """The pairs of several shards, numbered from 0 in the order of the paths, which are all that is pickled."""
 
     def __init__(self, paths: Sequence[Path], rows: Sequence[int] | None = None) -> None:
         """`rows` are the expected numbers of pairs of the files, from the manifest."""

@@ -31,10 +31,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Source and target sentences of the same number: token ids without special tokens.
-
-    `links` are pairs of positions of linked tokens, as many on both sides, if they are known.
-    """
+    """Source and target token ids without special tokens; `links` are pairs of positions, if known."""
 
     source: Sentences
     target: Sentences

@@ -1,7 +1,4 @@
-"""Run tasks in worker processes; results do not depend on the number of processes.
-
-This module has no heavy imports: a new worker process loads it first.
-"""
+"""Run tasks in worker processes, with equal results for any number. No heavy imports: workers load this first."""
 
 import os
 import signal
@@ -34,10 +31,7 @@ _POLL = 0.2  # seconds between checks for Ctrl-C
 
 
 class Workers:
-    """A pool of processes.
-
-    They are started when there is more than one task, and run until `close`; with 1, tasks run in this process.
-    """
+    """A pool of processes, started for more than one task and run until `close`; with 1, tasks run in this process."""
 
     def __init__(self, processes: int = 1) -> None:
         given: Any = processes  # of a user of the library
@@ -138,11 +132,7 @@ class _SpawnContext(StartedProcesses, SpawnContext):  # type: ignore[misc] # a m
 
 
 def _result(future: Future[Result]) -> Result:
-    """Wait for a result.
-
-    If the system delivers Ctrl-C to another thread than the main one, Python handles it when the main thread runs
-    again. Hence the main thread must not wait without a timeout.
-    """
+    """Wait for a result, with timeouts: Ctrl-C delivered to another thread needs a running main thread."""
     while not wait([future], timeout=_POLL).done:
         pass
     return future.result()
@@ -187,11 +177,7 @@ def run_in_child(work: Callable[[Task], Result], task: Task) -> Result:
 
 @contextmanager
 def without_main_module() -> Iterator[None]:
-    """Start processes that do not import the script of this process.
-
-    They need only modules of this package. Otherwise a script without ``if __name__ == "__main__":`` would run again
-    in each of them.
-    """
+    """Start processes that do not import the script of this process, which would run again in each of them."""
     with _hidden:
         main = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")

@@ -164,10 +164,7 @@ def in_direction(translator: _Translator, direction: Direction) -> _Translator:
 
 
 def choose_direction(directions: Sequence[Direction], source: str | None, target: str | None) -> Direction:
-    """Return the direction between two languages, of which one may be left out if there is only one with the other.
-
-    A direction that was not trained is chosen if both languages were trained, each on its side.
-    """
+    """Return the direction between two languages, one of which may be left out; each must be trained on its side."""
     chosen = [
         None if given is None else match_language(given, dict.fromkeys(each[side] for each in directions))
         for side, given in enumerate((source, target))

@@ -294,10 +294,7 @@ class ExportResult:
 def export_bundle(
     bundle: Bundle | Path | str, to: str, *, precision: str = "auto", output: Path | None = None
 ) -> ExportResult:
-    """Export a bundle to ctranslate2 or onnx, in float32 or int8; auto is the precision that engines use by default.
-
-    Without `output` the export is in the cache, where engines find it; an existing valid export is kept.
-    """
+    """Export a bundle to ctranslate2 or onnx, in int8 or float32; without `output` to the cache of the engines."""
     kind = next((kind for kind in _KINDS if kind == to), None)
     if kind is None:
         raise ConfigError(

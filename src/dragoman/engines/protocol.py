@@ -55,10 +55,7 @@ class Engine(Protocol):
     def first_token_log_probs(
         self, sources: Sequence[Sequence[int]], prefix: Sequence[int] = ()
     ) -> NDArray[np.float32]:
-        """log p of every token as the first one, after `prefix`, of the translation of each source.
-
-        Shapes: [sources, vocab].
-        """
+        """log p of every token as the first one, after `prefix`, of each translation. Shapes: -> [sources, vocab]."""
 
 
 @runtime_checkable

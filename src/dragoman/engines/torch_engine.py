@@ -89,10 +89,7 @@ class TorchEngine(IncrementalEngine):
 
     @torch.inference_mode()
     def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[Floats | None]:
-        """Attention weights of every layer and head for given translations; None without attention.
-
-        Shapes: each [layers, heads, tgt + 1, src + 1], the ends last; a recurrent model has one layer and one head.
-        """
+        """Attention weights of translations. Shapes: each [layers, heads, tgt + 1, src + 1], the ends last; or None."""
         if not sources:
             return []
         batch = Batch.from_pairs(list(zip(sources, targets, strict=True))).to(self.device)
@@ -110,10 +107,7 @@ class TorchEngine(IncrementalEngine):
 
     @torch.inference_mode()
     def likelihoods(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[Floats | None]:
-        """log p of each token if the model attends to a single source position at that step; None without attention.
-
-        Paper: [shankar2019] (section 2). Shapes: each [tgt + 1, src + 1], the ends last.
-        """
+        """log p of tokens if steps attend to one position ([shankar2019]). Shapes: each [tgt + 1, src + 1]; or None."""
         if not sources:
             return []
         batch = Batch.from_pairs(list(zip(sources, targets, strict=True))).to(self.device)

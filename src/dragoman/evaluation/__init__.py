@@ -1,4 +1,1 @@
-"""Evaluation of translations: metrics, significance tests, alignment error and quality flags.
-
-Imports nothing, because only some modules need sacreBLEU.
-"""
+"""Evaluation of translations. Imports nothing, because only some modules need sacreBLEU."""

@@ -65,10 +65,7 @@ def _tests(members: Sequence[MemberResult], baseline: Sequence[MemberResult] | N
 
 
 def weakest_test(tests: Sequence[SignificanceTest]) -> SignificanceTest:
-    """Combine tests of one metric: the mean difference and the largest p-value.
-
-    If the differences have different signs, or one is 0, the p-value is 1.
-    """
+    """Combine tests of one metric: mean difference and largest p-value, 1 if differences have different signs."""
     differences = [test.difference for test in tests]
     weakest = max(tests, key=lambda test: test.p_value)
     if len(tests) == 1:

@@ -68,10 +68,7 @@ def probabilities(calibration: Calibration, features: Floats) -> Floats:
 
 
 def reliability(likely: Floats, is_usable: NDArray[np.bool_], bins: int = 10) -> list[tuple[float, float, int]]:
-    """Return the mean probability, the share of usable translations and the number of each bin that has any.
-
-    Bins have equal widths. Paper: [guo2017] (section 2).
-    """
+    """Return mean probability, share of usable translations and size of bins of equal widths ([guo2017], section 2)."""
     places = np.minimum((likely * bins).astype(int), bins - 1)
     return [
         (float(likely[row].mean()), float(is_usable[row].mean()), int(row.sum()))

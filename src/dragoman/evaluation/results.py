@@ -36,10 +36,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Score:
-    """The value of a metric and its signature; compare only scores with equal signatures.
-
-    The interval is over sentences (bootstrap) for one member, and over members (Student's t) for the mean of several.
-    """
+    """A metric's value, comparable under equal signatures; the interval is over sentences, or over members."""
 
     metric: str
     value: float
@@ -65,10 +62,7 @@ class SignificanceTest:
 
 @dataclass(frozen=True)
 class SetScore:
-    """Scores of one model on one set; `model` is "trained", or "base" for the model that training started from.
-
-    `tests` compare the trained model with its base.
-    """
+    """Scores of one model, "trained" or its "base", on one set; `tests` compare both."""
 
     name: str
     model: str
@@ -233,10 +227,7 @@ class Evaluation:
 
 
 def useless_bleu(systems: Iterable[SystemResult], target: str) -> float | None:
-    """Return the best BLEU if it is too low for a system that translates into a language; otherwise None.
-
-    In languages without spaces that BLEU does not split, it is always low.
-    """
+    """Return the best BLEU if it is too low for a system, unless BLEU cannot split the language; else None."""
     scores = [score.value for system in systems if (score := system.score("bleu")) is not None]
     best = max(scores, default=MIN_USEFUL_BLEU)
     return None if best >= MIN_USEFUL_BLEU or is_bleu_unsuited(target) else best

@@ -289,10 +289,7 @@ def _is_importable(path: Path) -> bool:
 
 
 def _compare_languages(model: ImportedModel, given: _GivenLanguages) -> None:
-    """Reject languages other than those that the content of a file names; note those other than in names of files.
-
-    A code of three letters may be that of a language family, from which one language may be chosen.
-    """
+    """Reject languages that contradict the files; a code of three letters may be of a family, such as ``zle``."""
     has_targets = bool(model.target_tokens) or model.language_tokens is not None  # then one of them is chosen
     for side, code, named in zip(("source", "target"), (given.source, given.target), model.languages, strict=True):
         if not code or not named or language_key(code).language == language_key(named).language:

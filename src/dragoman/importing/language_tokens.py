@@ -29,10 +29,7 @@ _MAX_LISTED = 800  # characters
 
 @dataclass(frozen=True)
 class LanguageTokens:
-    """Language tokens by language, the side of a sentence pair that they begin, and the languages of both sides.
-
-    `skipped` are codes of tokens that name no language, or one that an earlier token names.
-    """
+    """Language tokens by language, the side they begin, the languages of both sides, and codes left out."""
 
     place: TokenPlace
     names: Mapping[str, str]

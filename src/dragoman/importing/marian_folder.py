@@ -112,10 +112,7 @@ def _skipped_shortlists(folder: SourceFolder, *, has_one: bool) -> list[str]:
 
 
 def _shortlist(folder: SourceFolder, source: TokenOrder, target: TokenOrder) -> Shortlist | None:
-    """The lexical shortlist of the folder, with the ids of the bundle.
-
-    As in Marian, a source token that is also a target token may be copied.
-    """
+    """The lexical shortlist with the ids of the bundle; as in Marian, a token of both sides may be copied."""
     names = [each for each in folder.names() if _LEXICON.fullmatch(each)]
     if not names:
         return None
@@ -143,10 +140,7 @@ def matches_marian(folder: SourceFolder) -> bool:
 
 
 def read_marian(folder: SourceFolder) -> ImportedModel:
-    """Read the model; raise a `BundleError` if a file is damaged or the architecture has no equivalent.
-
-    With a list of tokens, as in OPUS-MT, the ids are those of the list; SentencePiece only segments.
-    """
+    """Read the model. The ids are those of a list of tokens, if there is one: SentencePiece then only segments."""
     names = folder.names()
     decoder = _decoder_lists(folder)
     name = _only(folder, _weights(names, decoder.get("models", [])), "*.npz")

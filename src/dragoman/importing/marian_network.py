@@ -59,10 +59,7 @@ def convert_network(
 
 
 def convert_quantization(settings: dict[str, Any], weights: WeightTable, vocab: int) -> Quantization | None:
-    """The multipliers of int8 weights by their names in Dragoman; None if a matrix of a layer is not int8.
-
-    `vocab` is the number of rows of a shared embedding in the bundle.
-    """
+    """The multipliers of int8 weights by name, for `vocab` rows of a shared embedding; None if a matrix is not int8."""
     dim, inner = settings["dim"], settings["feedforward"]
     parts: dict[str, list[tuple[str, int]]] = {}
     for side in ("encoder", "decoder"):

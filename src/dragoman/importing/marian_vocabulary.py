@@ -43,10 +43,7 @@ _ESCAPED = {
 def read_vocabularies(
     folder: SourceFolder, models: Sequence[str], lists: Sequence[str]
 ) -> tuple[tuple[TokenOrder, TokenOrder], tuple[bytes, bytes]]:
-    """Return token orders and SentencePiece models of source and target.
-
-    `models` are names of one or two SentencePiece models, `lists` of no, one or two lists of tokens.
-    """
+    """Return token orders and SentencePiece models of both sides from one or two models, and up to two lists."""
     if len(models) not in (1, 2):
         raise BundleError(
             f"{folder.path} must hold one or two vocabularies (.spm), got {len(models)}; keep one per side"

@@ -1,7 +1,4 @@
-"""Files of a model to import: found by name, checked for size before they are read, and hashed.
-
-The directory of a zip archive is checked before `zipfile` reads it: each entry becomes an object.
-"""
+"""Files of a model to import: found by name, checked for size before they are read, and hashed."""
 
 from __future__ import annotations
 

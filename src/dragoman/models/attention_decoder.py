@@ -60,10 +60,7 @@ class AttentionDecoder(Decoder[RnnMemory, RnnState]):
         return Step(self.output(features.squeeze(1)), state, self.to_source(alignment, memory))
 
     def to_source(self, alignment: Alignment, memory: RnnMemory) -> Alignment:
-        """Weights over source words: those over the rows of structured self-attention, times its weights.
-
-        c_t = Σ_r a_t(r) M_r = Σ_s (Σ_r a_t(r) A_rs) h̄_s. Shapes: weights [batch, tgt, rows] -> [batch, tgt, src].
-        """
+        """Σ_r a_t(r) A_rs: weights over words, not rows. Shapes: weights [batch, tgt, rows] -> [batch, tgt, src]."""
         if memory.structured is None:
             return alignment
         return replace(alignment, weights=alignment.weights @ memory.structured.to(alignment.weights.dtype))

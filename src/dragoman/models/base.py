@@ -102,10 +102,7 @@ class Decoder(nn.Module, ABC, Generic[MemoryT, StateT]):
 
     @abstractmethod
     def step(self, tokens: Tensor, state: StateT, memory: MemoryT, *, return_attention: bool = True) -> Step[StateT]:
-        """Predict one word; without `return_attention` the alignment may be None if it takes additional time.
-
-        Shapes: tokens [batch]: the previous word.
-        """
+        """Predict the word after `tokens` [batch]; the alignment may be None unless `return_attention`."""
 
     @abstractmethod
     def forward(
@@ -117,10 +114,7 @@ class Decoder(nn.Module, ABC, Generic[MemoryT, StateT]):
         *,
         return_attention: bool = False,
     ) -> Decoded:
-        """Every step at once. `return_attention` requests the alignment even if it takes additional time.
-
-        Shapes: inputs [batch, tgt], lengths [batch].
-        """
+        """Every step at once, with alignment if `return_attention`. Shapes: inputs [batch, tgt], lengths [batch]."""
 
 
 class Model(nn.Module, Generic[MemoryT, StateT]):

@@ -49,10 +49,7 @@ class BiLayer(nn.Module):
 
 
 class RnnEncoder(Encoder):
-    """Embedding, a stack of `BiLayer`, and structured self-attention if configured; the source can be reversed.
-
-    States are returned in the order of the source, even if it is reversed: position s of a memory is word s.
-    """
+    """Embedding, `BiLayer`s, structured self-attention; states are in the order of the source, reversed or not."""
 
     def __init__(self, config: RnnConfig, embedding: Embedding) -> None:
         super().__init__()

@@ -142,10 +142,7 @@ class _Take(torch.autograd.Function):
 
 
 def defer(operand: Tensor) -> Tensor:
-    """Mark an operand that a loop uses at every step. Shapes: unchanged.
-
-    Under autocast it is also cast once, here, instead of at each step.
-    """
+    """Mark an operand that a loop uses at every step; under autocast it is cast here, once. Shapes: unchanged."""
     operand = operand.to(compute_dtype(operand))
     if not (torch.is_grad_enabled() and operand.requires_grad):
         return operand

@@ -52,10 +52,7 @@ class SinusoidalPositions(Positions):
 
 
 class LearnedPositions(Positions):
-    """One learned vector per position, up to a maximum. Paper: [vaswani2017] (section 3.5, table 3 row E).
-
-    Position 0 has the row `offset` of the table.
-    """
+    """One learned vector per position, from the row `offset`. Paper: [vaswani2017] (section 3.5, table 3 row E)."""
 
     def __init__(self, dim: int, longest: int, offset: int = 0) -> None:
         super().__init__()

@@ -8,10 +8,7 @@ from dragoman.nn.padding import is_real, masked_softmax
 
 
 class StructuredAttention(nn.Module):
-    """A = softmax(W_2 tanh(W_1 Hᵀ)), M = A H. Paper: [lin2017] (6)-(7).
-
-    Every row of A is a distribution over the real words of the source.
-    """
+    """A = softmax(W_2 tanh(W_1 Hᵀ)) over the real words, M = A H. Paper: [lin2017] (6)-(7)."""
 
     def __init__(self, dim: int, hidden: int, rows: int) -> None:
         super().__init__()

@@ -1,7 +1,4 @@
-"""Protocol between search and model: start decoding a batch of sources, then decode it step by step.
-
-Arrays are numpy arrays, so a search runs on any engine, also without torch (docs/decisions/0012).
-"""
+"""Protocol of search and model: decoding by steps, in numpy arrays, so that it runs on any engine (record 0012)."""
 
 from __future__ import annotations
 

@@ -11,10 +11,7 @@ from dragoman.search.decoding_protocol import DecodingState, Floats, Numbers, St
 
 
 def ensemble_start(starts: Sequence[StartDecoding]) -> StartDecoding:
-    """Combine models of any families with the same vocabularies: p(y_t) is the mean of their p(y_t).
-
-    Attention weights are the mean over the models that have attention.
-    """
+    """Combine models with the same vocabularies: p(y_t) and attention weights are the means of theirs."""
 
     def start(sources: Sequence[Sequence[int]], return_attention: bool) -> DecodingState:
         return _EnsembleState(tuple(each(sources, return_attention) for each in starts))

@@ -11,9 +11,7 @@ from dragoman.text import BOS_ID, EOS_ID, PAD_ID
 
 
 class StepProcessor:
-    """Sets the log p of forbidden tokens to −∞: begin and padding always, the end before the minimum length, all except
-    the next token of a given prefix, and tokens that would repeat an n-gram.
-    """
+    """Sets the log p of begin, padding, early ends, repeated n-grams, and all but a given prefix, to −∞."""
 
     def __init__(self, sentences: Sequence[SearchInput], settings: SearchSettings) -> None:
         self.prefixes = [list(sentence.prefix) for sentence in sentences]
@@ -23,10 +21,7 @@ class StepProcessor:
         self.required = [{token for phrase in sentence.phrases for token in phrase} for sentence in sentences]
 
     def apply(self, log_probs: Floats, written: Numbers, of: Sequence[int]) -> None:
-        """Change log_probs in place. `of` is the sentence of each row.
-
-        Shapes: log_probs [rows, vocab], written [rows, tokens so far], of [rows].
-        """
+        """Change log_probs [rows, vocab] in place; written [rows, tokens so far], `of` [rows] are the sentences."""
         step = written.shape[1]
         log_probs[:, [PAD_ID, BOS_ID]] = -np.inf
         if step < self.min_length:

@@ -26,10 +26,7 @@ def decode_rows(
     longest: int | None = None,
     **options: Unpack[SearchOptions],
 ) -> list[list[Hypothesis]]:
-    """Decode the greedy translation of each sentence, or `settings.nbest` samples; finished rows leave the batch.
-
-    A cancelled sentence has none.
-    """
+    """Decode the greedy translation of each sentence, or `settings.nbest` samples; none for a cancelled one."""
     pick, copies = (_sampler(sentences, settings), settings.nbest) if settings.sample else (_most_likely, 1)
     monitor, needs_attention = options.get("monitor"), options.get("return_attention", False)
     count = len(sentences)
@@ -88,10 +85,7 @@ def _most_likely(log_probs: Floats, _rows: Sequence[int]) -> Numbers:
 
 
 def _sampler(sentences: Sequence[SearchInput], settings: SearchSettings) -> TokenPicker:
-    """Return what draws y_t ~ p(y | y_<t, x) under the settings.
-
-    A sample is a function of (seed, number of the sentence, number of the sample, step), not of the batch.
-    """
+    """Return what draws y_t ~ p(y | y_<t, x), a function of (seed, sentence, sample, step), not of the batch."""
     draws = [
         np.random.Generator(np.random.Philox(np.random.SeedSequence([settings.seed, sentence.number, copy])))
         for sentence in sentences
@@ -106,10 +100,7 @@ def _sampler(sentences: Sequence[SearchInput], settings: SearchSettings) -> Toke
 
 
 def _draw(log_probs: Floats, uniform: float, settings: SearchSettings) -> int:
-    """One token, by inverting the cumulative distribution, most likely tokens first. Shapes: [vocab].
-
-    The first tokens of the order are nearly always enough; finding them takes a fraction of the time of sorting all.
-    """
+    """One token of [vocab] by the cumulative distribution, likely tokens first: sorting all would take far longer."""
     scores = log_probs.astype(np.float64) / settings.temperature
     best = scores.max()
     if np.isneginf(best):  # no token is allowed

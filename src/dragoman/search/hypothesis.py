@@ -103,10 +103,7 @@ class RankedHypothesis(NamedTuple):
 
 @dataclass(frozen=True)
 class _AttentionStep:
-    """Attention weights of one step, and the row of the previous step that each row continues.
-
-    Shapes: weights [rows, src], parents [rows].
-    """
+    """Attention weights of one step [rows, src], and parents [rows]: the row of the step before that each continues."""
 
     weights: Floats
     parents: Numbers

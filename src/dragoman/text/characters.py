@@ -72,10 +72,7 @@ def attaches(character: str) -> bool:
 
 
 def code_point_class(belongs: Callable[[str], bool], spans: tuple[range, ...] = _MARKS) -> str:
-    """Return the body of a regular-expression class with every character of the spans for which ``belongs`` holds.
-
-    The spans must ascend; by default they are those that contain marks. It takes about 20 ms, so cache the result.
-    """
+    """Return the body of a class of every character in spans (those with marks) that ``belongs``; slow, so cache it."""
     ranges: list[tuple[int, int]] = []
     for span in spans:
         for code in span:

@@ -97,10 +97,7 @@ def _log_likelihood(data: bytes, candidate: _Candidate) -> float:
 
 
 def foreign_encoding(lines: Iterable[bytes]) -> str:
-    """Return the encoding of text that is in another encoding than UTF-8 as a whole.
-
-    Empty for UTF-8 with bad lines, and for bytes in no encoding that is recognised.
-    """
+    """Return the encoding of text that is not UTF-8 as a whole; empty for UTF-8 with bad lines, or if unknown."""
     count = outside = 0
     bad: list[bytes] = []
     zeros, size = [0, 0], 0

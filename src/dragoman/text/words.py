@@ -181,10 +181,7 @@ def _word_pattern() -> re.Pattern[str]:
 
 
 def split_words(text: str) -> list[str]:
-    """Split a text into words, punctuation marks and white space; joined, they are the text.
-
-    In scripts without spaces each character is a word.
-    """
+    """Split a text into words (characters in scripts without spaces), punctuation and white space, losslessly."""
     starts: list[int] = []
     before = ""
     for place, character in enumerate(text):

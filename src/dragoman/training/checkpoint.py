@@ -33,10 +33,7 @@ _LEFTOVER = re.compile(rf"({_FOLDER.pattern})\.(tmp|old)")
 
 
 def gather_weights(model: nn.Module, *, keep: bool = True) -> dict[str, Tensor]:
-    """The weights of a model by name, tied ones once.
-
-    If they are sharded, all ranks must call this. Ranks that do not `keep` the result hold one tensor at a time.
-    """
+    """The weights of a model by name, tied ones once; all ranks call this, and those that do not `keep` get none."""
     return gather_tensors(_named(model), keep=keep)
 
 
@@ -151,10 +148,7 @@ class CheckpointStore:
         state: Mapping[str, Any],
         config: Config,
     ) -> Path:
-        """Write a checkpoint and return its folder. A disk error is an `OSError`; other checkpoints are unchanged.
-
-        Tensors must be contiguous, on the CPU, and share no storage; `state` holds JSON values.
-        """
+        """Write a checkpoint and return its folder. Tensors are contiguous, on the CPU, without shared storage."""
         folder = self._folder(update)
         with write_verified(folder) as draft:
             _write_tensors(draft / _WEIGHTS, weights)
@@ -199,10 +193,7 @@ class CheckpointStore:
         return sorted(int(found[1]) for name in names if (found := _FOLDER.fullmatch(name)))
 
     def prune(self, *, keep_last: int, keep: Collection[int]) -> None:
-        """Remove temporary folders and all checkpoints except the newest `keep_last`, those in `keep` and damaged ones.
-
-        Damaged checkpoints do not count as newest. They stay for inspection.
-        """
+        """Remove temporary folders and checkpoints but the newest `keep_last`, those in `keep` and damaged ones."""
         for found in self._leftovers():
             remove_leftovers(found)
         undamaged = [update for update in self.steps() if update not in self._damaged]

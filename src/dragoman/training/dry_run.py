@@ -141,10 +141,7 @@ def _fastest_threads(config: Config, update: Callable[[], object]) -> Iterator[N
 def with_precision(
     config: Config, vocabulary: tuple[int, int], run: Path, group: ProcessGroup, *, resume: bool
 ) -> Config:
-    """Return the configuration with fp32 or bf16 instead of ``auto``, the same on all processes.
-
-    A resumed run keeps what it started with, also on another machine.
-    """
+    """Return the configuration with fp32 or bf16 for ``auto``, equal on all processes and in resumed runs."""
     if config.training.precision != "auto":
         return config
 

@@ -19,10 +19,7 @@ _TABLES = (Embedding, LearnedPositions, Output)
 
 
 class LoraFactors(nn.Module):
-    """W′ = W + (alpha / rank) B A, with B = 0 at first. Paper: [hu2022] (3). Shapes: [out, in] -> [out, in].
-
-    The sum is in float32 under autocast too, so that the model that is validated is the merged one.
-    """
+    """W′ = W + (alpha / rank) B A in float32, as when merged; first B = 0. Paper: [hu2022] (3). Shapes: [out, in]."""
 
     def __init__(self, weight: Tensor, config: LoraConfig) -> None:
         super().__init__()

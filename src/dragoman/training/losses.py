@@ -140,10 +140,7 @@ def _symmetric_divergence(log_probs: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def coverage_loss(alignment: Alignment, source_lengths: Tensor, target_lengths: Tensor, src: int) -> Tensor:
-    """The doubly stochastic term, Σ_s (1 − Σ_t a_t(s))², summed over the batch. Paper: [xu2015] (14).
-
-    Shapes: alignment [batch, tgt, src], lengths [batch] -> a scalar.
-    """
+    """Σ_s (1 − Σ_t a_t(s))², doubly stochastic: [xu2015] (14). Shapes: alignment [batch, tgt, src], lengths [batch]."""
     weights = alignment.averaged(src)  # [batch, tgt, src]
     written = is_real(target_lengths.to(weights.device), weights.size(1)).unsqueeze(-1)
     covered = (weights * written).sum(1)  # [batch, src]

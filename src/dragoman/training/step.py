@@ -108,10 +108,7 @@ def _single_objective(
 
 
 class LossModule(nn.Module):
-    """Forward pass and loss as one module, in the training precision, for DDP, FSDP2 and torch.compile.
-
-    `baseline` is that of the present update; only hard attention has a use for it.
-    """
+    """Forward pass and loss as one module, in the training precision; `baseline` is for hard attention."""
 
     def __init__(self, model: Model[Any, Any], config: TrainingConfig, baseline: RewardBaseline | None = None) -> None:
         super().__init__()

@@ -46,10 +46,7 @@ def build_thread_controller(config: TrainingConfig, group: ProcessGroup) -> Thre
 
 
 class ThreadController:
-    """Decide when to compare numbers of threads, and which number to use.
-
-    `threads` is the number in use, and `choices` are the numbers to compare; with a single choice nothing is compared.
-    """
+    """Decide when to compare the numbers of threads in `choices`, and which to use (`threads`)."""
 
     def __init__(
         self,
@@ -97,10 +94,7 @@ class ThreadController:
             self._set(threads)
 
     def compare(self, compute: Callable[[], None]) -> float:
-        """Call `compute` with each number of threads in rotation, and continue with the fastest.
-
-        Return how many times as fast it is as the number used so far: 1 if that stays.
-        """
+        """Call `compute` with each number of threads in rotation, continue with the fastest, and return its speedup."""
         start = self._clock()
         self._round(compute)  # not counted: each shape and number of threads has kernels to be compiled
         rounds = [self._round(compute)]
@@ -132,10 +126,7 @@ class ThreadController:
 
 @contextmanager
 def single_thread(*, deterministic: bool = False) -> Iterator[None]:
-    """Use one thread, so that the order of sums does not depend on the number of cores.
-
-    With `deterministic`, a GPU uses only kernels whose sums have a fixed order.
-    """
+    """Use one thread, so that the order of sums is fixed; with `deterministic`, that of a GPU's kernels too."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     if deterministic:

@@ -15,10 +15,7 @@ _MAX_CONSECUTIVE_BAD = 3
 
 @dataclass(frozen=True)
 class DivergenceMonitor:
-    """Statistics of the losses so far; an immutable value saved in each checkpoint.
-
-    `mean` is the moving average of the loss over the `good_updates`.
-    """
+    """Statistics of the losses in each checkpoint; `mean` is the moving average over the `good_updates`."""
 
     mean: float = 0.0
     good_updates: int = 0

@@ -36,10 +36,7 @@ _MEASURED_CELLS = 256  # at least
 
 
 class Trainer:
-    """One training run in one process, from a new model to the last checkpoint.
-
-    All ranks make the same calls in the same order. Only the main process validates, writes files and calls callbacks.
-    """
+    """One training run in one process; all ranks make the same calls, only the main one writes and calls back."""
 
     def __init__(
         self,

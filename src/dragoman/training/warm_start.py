@@ -99,10 +99,7 @@ def _copy(name: str, array: NDArray[np.float32], parameter: Tensor, new_tokens: 
 
 
 def freeze(model: nn.Module, patterns: Sequence[str]) -> list[str]:
-    """Freeze the parameters whose names match a pattern, and return their names.
-
-    A tied parameter has several names; it is frozen if one of them matches, and returned under its first.
-    """
+    """Freeze the parameters of which a name (a tied one has several) matches a pattern; return their first names."""
     names: dict[nn.Parameter, list[str]] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
         names.setdefault(parameter, []).append(name)

@@ -88,10 +88,7 @@ class TextChange:
 def change_matching_texts(
     frame: pl.DataFrame, pattern: str, alter: Callable[[str], str]
 ) -> tuple[pl.DataFrame, list[TextChange]]:
-    """Alter the texts that match the pattern; return the new frame and every pair that changed.
-
-    `alter` is called for matching texts only, so it may be slow.
-    """
+    """Alter the texts that match the pattern (`alter` may be slow); return the new frame and every changed pair."""
     columns = {side: _alter_side(frame[side], pattern, alter) for side in SIDES}
     changed = sorted({row for _, rows in columns.values() for row in rows})
     if not changed:
@@ -146,10 +143,7 @@ def _character(entity: re.Match[str]) -> str:
 
 
 def normalize_frame(frame: pl.DataFrame, normalizer: Normalizer, file: str) -> tuple[pl.DataFrame, Tally]:
-    """Return the frame with normalized texts, and a tally of the kinds of change.
-
-    A pair is counted once for each kind; an example of removed characters lists them.
-    """
+    """Return the frame with normalized texts, and a tally of the kinds of change, each counted once per pair."""
     frame, changes = change_matching_texts(frame, normalizer.candidate_pattern(), normalizer)
     tally = Tally()
     for change in changes:
@@ -192,10 +186,7 @@ def build_raw_filters(settings: CleaningConfig) -> dict[str, Filter]:
 
 
 def build_filters(settings: CleaningConfig, *, source: str, target: str) -> dict[str, Filter]:
-    """Return the filters that the settings enable, by reason; cheap filters first.
-
-    They require normalized text and can be pickled.
-    """
+    """Return the filters of normalized text that the settings enable, by reason; cheap filters first."""
     foreign = partial(wrong_script, source=source, target=target, minimum=settings.min_script)
     repeating = partial(repetitive, source=source, target=target, maximum=settings.max_repeats)
     misplaced = partial(wrong_language, source=source, target=target, certainty=settings.language_certainty)
@@ -220,10 +211,7 @@ def build_filters(settings: CleaningConfig, *, source: str, target: str) -> dict
 
 
 def apply_filters(frame: pl.DataFrame, filters: Mapping[str, Filter], file: str) -> tuple[pl.DataFrame, Tally]:
-    """Apply the filters in order, each to the remaining pairs; return the remaining pairs and a tally of dropped ones.
-
-    The frame has the columns ``source``, ``target`` and ``line``; other columns are kept unchanged.
-    """
+    """Apply the filters in order, each to the remaining pairs; return these and a tally of the dropped ones."""
     tally = Tally()
     for reason, find in filters.items():
         drop = find(frame)

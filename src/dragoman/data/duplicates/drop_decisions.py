@@ -35,10 +35,7 @@ _Draws = NDArray[np.void]
 
 
 class Decision(IntEnum):
-    """Decision on a pair. The first matching rule decides: a dropped pair does not cause others to be dropped.
-
-    Pairs held out for validation or test are never dropped.
-    """
+    """Decision on a pair; the first rule decides, a dropped pair drops no others, held-out pairs are never dropped."""
 
     KEPT = 0
     VALIDATION = 1

@@ -54,11 +54,7 @@ def mark_duplicates(
     workers: Workers = IN_PROCESS,
     progress: ProgressCallback | None = None,
 ) -> dict[str, DuplicateCount]:
-    """Mark pairs whose text, source or target equals that of an earlier kept pair.
-
-    `kinds` are some of pair, source and target, processed in this order; `starts` are the positions of the chunks'
-    first pairs in the corpus.
-    """
+    """Mark pairs whose text, source or target (`kinds`) equals that of an earlier kept pair."""
     ordered = [kind for kind in _DECISIONS if kind in set(kinds)]
     found = {}
     for done, kind in enumerate(ordered):

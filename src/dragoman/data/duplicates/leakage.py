@@ -168,10 +168,7 @@ def mark_leaks(
     workers: Workers = IN_PROCESS,
     progress: ProgressCallback | None = None,
 ) -> dict[str, Leakage]:
-    """Mark training pairs that a held-out set shares, and return the leakage of each set.
-
-    `starts` are the positions of the chunks' first pairs in the corpus. With `locate`, examples name both locations.
-    """
+    """Mark training pairs that a held-out set shares, and return each set's leakage; `locate` finds examples."""
     sets = [each.keys for each in held_out]
     slices = [slice(at, at + _CHUNKS_A_TASK) for at in range(0, len(key_files), _CHUNKS_A_TASK)]
     tasks = [

@@ -1,7 +1,4 @@
-"""Character n-grams (shingles) of sentence pairs: MinHash bands and Jaccard similarity.
-
-Shingles of five characters over both folded sides work for scripts with and without spaces.
-"""
+"""Shingles of five characters over both folded sides of pairs: MinHash bands and Jaccard similarity."""
 
 from dataclasses import dataclass
 

@@ -21,10 +21,7 @@ def fetch_rows(
     positions: NDArray[np.int64],
     columns: Iterable[str] = (*SIDES, "line"),
 ) -> pl.DataFrame:
-    """Return the pairs at these positions of the corpus, in the order of `positions`.
-
-    Each file is opened once; of uncompressed files only the pages of these pairs are read.
-    """
+    """Return the pairs at these positions of the corpus, in that order; only their pages of the files are read."""
     wanted, places = np.unique(positions, return_inverse=True)
     owners = np.searchsorted(np.asarray(starts, dtype=np.int64), wanted, side="right") - 1
     values: dict[str, list[object]] = {name: [] for name in columns}

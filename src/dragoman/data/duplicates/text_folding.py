@@ -35,10 +35,7 @@ class FoldedTexts:
 
 
 def fold_texts(texts: pl.Series) -> FoldedTexts:
-    """Fold the texts and keep letters, marks and digits; a text without any is left unchanged.
-
-    Texts must be composed, as normalization leaves them.
-    """
+    """Fold composed texts and keep letters, marks and digits; a text without any is left unchanged."""
     values: list[str] = texts.to_list()
     if any("ß" in text for text in values):  # by far the most frequent of the hard characters
         values = [text.replace("ß", "ss") for text in values]

@@ -13,10 +13,7 @@ _DONE = "done.json"
 
 
 class Stage:
-    """One step of the preparation. The folder is named after the hash of `depends`, which are plain values.
-
-    The folder is created at once; the stage is done when `finish` has written its result, while its `parts` exist.
-    """
+    """One step of the preparation in a folder named after the hash of `depends`; done when its result is written."""
 
     def __init__(self, work: Path, name: str, depends: Any) -> None:
         content = json.dumps(depends, sort_keys=True, ensure_ascii=False)

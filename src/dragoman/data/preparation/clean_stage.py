@@ -90,10 +90,7 @@ _LATER = {"duplicates", "near_duplicates", "near_duplicate_similarity", "leakage
 
 @dataclass(frozen=True)
 class CleanedCorpus:
-    """A cleaned corpus: its chunks on disk, the number of pairs of each, and a summary.
-
-    `problem` is the error that ended reading; then only the chunks before it exist.
-    """
+    """A cleaned corpus: its chunks on disk, their numbers of pairs, a summary, and the error that ended reading."""
 
     name: str
     key: str
@@ -132,11 +129,7 @@ class CleanedCorpus:
 def clean_corpus(
     source: CorpusSource, recipe: CleaningRecipe, *, work: Path, workers: Workers, progress: Progress, tolerant: bool
 ) -> CleanedCorpus:
-    """Clean one corpus, or use the cached result.
-
-    Invalid lines are dropped and counted; if `on_bad_line` is "error", they raise `DataError`. With `tolerant`,
-    cleaning continues after invalid lines in any case, and after an error of a file with the pairs read before it.
-    """
+    """Clean one corpus, or use the cached result; with `tolerant`, invalid lines and files are only counted."""
     settings = source.settings.model_dump(include={"format", "columns"})
     stage = Stage(work, "clean", [_VERSION, _CHUNK_PAIRS, recipe.depends(), source.digests, settings])
     stop = recipe.on_bad_line == "error" and not tolerant

@@ -26,10 +26,7 @@ _LEARNING = 0.9  # of the time
 def write_links(
     shards: dict[str, Any], tokenizers: Tokenizers, folder: Path, progress: Progress, *, is_multilingual: bool
 ) -> list[dict[str, Any]]:
-    """Write the links of all training pairs, in their order, or use the cached result; return the manifest entries.
-
-    `shards` is the result of `write_shards`. If corpora have different languages, each has an aligner of its own.
-    """
+    """Write the links of all training pairs, with an aligner per pair of languages, or use the cached result."""
     train = shards["splits"]["train"]["shards"]
     depends = [_VERSION, is_multilingual, [shard["sha256"] for shard in train], versions("numpy")]
     stage = Stage(folder, "links", depends)

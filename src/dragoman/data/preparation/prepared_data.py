@@ -76,11 +76,7 @@ class PreparedData:
             )
 
     def input_changes(self, folder: Path) -> list[str]:
-        """Return notes on corpus files that are missing, or that changed after the preparation.
-
-        Relative names start from `folder`. Only files that are newer than the manifest are compared: by their hashes,
-        and by their times only if they are large together.
-        """
+        """Return notes on corpus files that are missing, or newer and different (large ones: by their times)."""
         prepared = (self.folder / MANIFEST).stat().st_mtime_ns
         missing, changed, newer, budget = [], [], [], _MOST_HASHED
         for name, digest in self.manifest.get("inputs", {}).items():

@@ -39,10 +39,7 @@ def write_shards(
     workers: Workers,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Write the shards of the training and validation pairs, or use the cached result.
-
-    Return their manifest entries: files, rows, hashes, tokens, and pairs that were too long.
-    """
+    """Write the shards of training and validation pairs, or use the cached result; return their manifest entries."""
     depends = [_VERSION, selected.key, tokenizers.key, data.max_tokens, data.shard_pairs]
     stage = Stage(folder, "shards", depends)
     result = stage.result()

@@ -169,10 +169,7 @@ class StatisticalAligner:
                 model.update()
 
     def links(self, pairs: Pairs, *, least: float) -> Pairs:
-        """Link tokens whose posterior probabilities of both directions have a product of at least `least`, squared.
-
-        Return the positions of linked tokens: as many on both sides of a pair.
-        """
+        """Return the positions of linked tokens: those whose posteriors have a product of at least `least`, squared."""
         found: list[tuple[Numbers, ...]] = []
         for batch in _batches(pairs):
             keys = batch.keys(self._sizes[1])

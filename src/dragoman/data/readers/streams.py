@@ -1,7 +1,4 @@
-"""Open local, remote and compressed files as streams of uncompressed bytes.
-
-A stream is read to the end of the file or raises an error: a truncated or damaged file never looks like a shorter one.
-"""
+"""Streams of uncompressed bytes of local, remote and compressed files; a truncated file is an error, never shorter."""
 
 import gzip
 import io
@@ -329,10 +326,7 @@ _MOST_LISTED = 10
 
 
 def describe_folder(folder: Path, missing: str = "") -> str:
-    """Return a clause about the contents of a folder; empty if it cannot be read.
-
-    It is the name most like that of the `missing` file, if there is one, else the first names.
-    """
+    """Return a clause with the name most like the `missing` file's, else with the first names of a folder."""
     try:
         if not folder.is_dir():
             return f"; there is no folder {folder}"

@@ -30,10 +30,7 @@ Array = NDArray[np.float32]
 
 
 def export_ctranslate2(bundle: Bundle, folder: Path, precision: Precision) -> None:
-    """Write model.bin, config.json and the vocabularies to an existing folder.
-
-    With int8, matrices are stored as integers with one scale per row, the rest in float32.
-    """
+    """Write model.bin, config.json and the vocabularies to a folder; int8 has one scale per row of a matrix."""
     config = _transformer(bundle.config)
     is_guided = has_guided_alignment(config)
     specs = import_ctranslate2("ctranslate2.specs")

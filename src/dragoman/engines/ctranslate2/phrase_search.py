@@ -14,8 +14,7 @@ import numpy as np
 from dragoman.search.hypothesis import Hypothesis, SearchInput
 
 Search = Callable[[Sequence[int], Sequence[SearchInput]], list[list[Hypothesis]]]
-"""Search sentences, given their places in the batch, without phrases. The hypotheses have alignments; a cancelled
-sentence has none."""
+"""Search sentences, given their places in the batch, without phrases; cancelled ones have no hypotheses."""
 NextTokens = Callable[[SearchInput], list[int]]
 """Return the most likely tokens after a prefix, the best first."""
 

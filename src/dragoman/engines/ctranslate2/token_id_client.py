@@ -16,9 +16,7 @@ from dragoman.text import EOS_ID
 
 @dataclass
 class EngineHypothesis:
-    """A translation: its tokens without the end. `attention` has one row per word including the end, and no column for
-    the end of the source.
-    """
+    """A translation without the end; `attention` has a row for the end, and no column for that of the source."""
 
     tokens: list[int]
     log_prob: float

@@ -40,8 +40,7 @@ from dragoman.text import EOS_ID, PAD_ID
 
 _LEAST_PRESENT = 0.75
 _SENTENCES_OF_VOCABULARY = 9
-"""From this number of sentences, the product with the matrix of the vocabulary takes less time than with gathered rows.
-It does not depend on the beam: hypotheses share the rows of their sentence."""
+"""From this number of sentences, for any beam, the product with the whole matrix is faster than gathered rows."""
 
 
 class OnnxEngine(IncrementalEngine):
@@ -123,10 +122,7 @@ class OnnxEngine(IncrementalEngine):
         shortlist: bool = True,
         device: Device = "cpu",
     ) -> Self:
-        """Open the model of a bundle from its export, which is created if necessary (reported in `note`).
-
-        Without `shortlist` a shortlist of the bundle is not used.
-        """
+        """Open the model of a bundle from its export, created if necessary; `shortlist`: use that of the bundle."""
         make = functools.partial(export_onnx, bundle, precision=precision)
         export = cached_export(
             bundle, "onnx", precision, make, format_number=FORMAT, packages=PACKAGES, read_files=False

@@ -33,10 +33,7 @@ SHARED_WEIGHTS_FILE = "weights.bin"
 
 
 def export_onnx(bundle: Bundle, folder: Path, precision: str, *, alone: bool = False) -> None:
-    """Write the graphs to an existing folder; `precision` is float32 or int8.
-
-    Unless they are used `alone`, they refer to the int8 matrices in the file of the bundle.
-    """
+    """Write the graphs; unless they are used `alone`, they refer to the int8 matrices in the file of the bundle."""
     config = bundle.config.model
     if isinstance(config, RnnConfig):
         write_graphs(config, bundle.weights(), folder, precision)

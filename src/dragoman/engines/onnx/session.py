@@ -79,10 +79,7 @@ class BatchThreads:
 
 
 class MappedWeights:
-    """The weights of several graphs, mapped into memory. The content outlives the file.
-
-    `stored` is the content of the file of weights of the bundle.
-    """
+    """The weights of several graphs, mapped into memory beyond the life of the file; `stored` is the bundle's file."""
 
     def __init__(self, file: Path, stored: mmap.mmap | None = None) -> None:
         self._name, self._stored = file.name, stored

@@ -21,10 +21,7 @@ from dragoman.text import PAD_ID
 
 @dataclass(frozen=True)
 class ShortlistVocabulary:
-    """The tokens that each sentence of a batch can write, sorted, with those of required prefixes and phrases.
-
-    Shapes: tokens [sentences, n], padded at the end; counts [sentences], without padding.
-    """
+    """The tokens that each sentence can write. Shapes: tokens [sentences, n], sorted, padded; counts [sentences]."""
 
     tokens: Numbers
     counts: Numbers

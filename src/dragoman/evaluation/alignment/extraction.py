@@ -47,10 +47,7 @@ def grow_diag(forward: Iterable[Link], backward: Iterable[Link]) -> Links:
 
 
 def grow_diag_final(forward: Iterable[Link], backward: Iterable[Link]) -> Links:
-    """Apply `grow_diag`, then add links of either direction if one of the two words is unlinked.
-
-    Links of `forward` come first, as in Moses.
-    """
+    """Apply `grow_diag`, then add links of either direction, `forward` first, if one of their words is unlinked."""
     grown = _GrowingLinks(forward, backward)
     grown.grow()
     grown.finish(either=True)

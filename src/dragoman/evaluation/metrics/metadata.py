@@ -40,10 +40,7 @@ def format_difference(metric: str, difference: float) -> str:
 
 
 def format_p_value(value: float, separator: str = " ") -> str:
-    """Format a p-value with three decimals, and more near the significance level.
-
-    The formatted value is below the level exactly if the value is, so that 0.0496 is not shown as 0.050.
-    """
+    """Format a p-value with three decimals, more near the level: 0.0496 is not shown as 0.050."""
     if value < _MIN_P_VALUE:
         return f"p{separator}<{separator}{_MIN_P_VALUE}"
     places = 3 if value == SIGNIFICANCE_LEVEL or abs(value - SIGNIFICANCE_LEVEL) >= 0.0005 else 4

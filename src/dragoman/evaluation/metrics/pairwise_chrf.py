@@ -10,10 +10,7 @@ _ORDERS, _BETA = 6, 2.0  # of chrF2, sacreBLEU's default
 
 
 def rank_by_expected_chrf(texts: Sequence[str]) -> list[int]:
-    """Return the places of the different texts, those with the highest expected chrF first.
-
-    The expectation is over the texts, which are samples: argmax_h Σ_r chrF(h, r). Paper: [eikema2022].
-    """
+    """Return the places of the different samples by argmax_h Σ_r chrF(h, r). Paper: [eikema2022]."""
     counts = Counter(texts)  # in the order of their first occurrence
     expected = pairwise_chrf(list(counts)) @ np.array(list(counts.values()), np.float64)
     first = {text: place for place, text in reversed(list(enumerate(texts)))}

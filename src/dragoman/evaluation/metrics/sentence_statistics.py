@@ -29,10 +29,7 @@ _CODES = {"zho": "zh", "chi": "zh", "cmn": "zh", "jpn": "ja", "kor": "ko"}
 
 
 class PluginMetric(ABC):
-    """A metric that counts something in every sentence; the sums of the counts determine the score of a corpus.
-
-    Intervals and significance tests resample the sentences and need no code of the plug-in.
-    """
+    """A metric from sums of counts per sentence, so that intervals and tests need no code of the plug-in."""
 
     is_lower_better: ClassVar[bool] = False
 
@@ -99,10 +96,7 @@ class Statistics:
 def corpus_statistics(
     hypotheses: Sequence[str], references: Sequence[str], *, metrics: Sequence[str] = METRICS, language: str = ""
 ) -> tuple[Statistics, ...]:
-    """Compute the statistics of every metric; `language`, that of the translations, selects BLEU's tokenizer.
-
-    Arguments and results can be pickled. Reuse the results: computing them is the slowest part of scoring.
-    """
+    """Compute the statistics of every metric, the slow part of scoring; `language` selects BLEU's tokenizer."""
     check_sizes(hypotheses, references)
     legal = (*METRICS, *plugin_names("metrics"))
     unknown = [name for name in metrics if name not in legal]

@@ -1,7 +1,4 @@
-"""Student's t: confidence intervals of means, Welch's test over several training seeds. Paper: [clark2011].
-
-The t distribution is computed with the regularized incomplete beta function, to about twelve digits.
-"""
+"""Student's t by the incomplete beta function: intervals of means, Welch's test over seeds. Paper: [clark2011]."""
 
 import math
 import statistics
@@ -39,10 +36,7 @@ def welch_test(metric: str, baseline: Sequence[float], system: Sequence[float]) 
 
 
 def welch_p_value(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return the two-sided p-value of Welch's test.
-
-    None if a side has fewer than two values, or if no side has any variance.
-    """
+    """Return the two-sided p-value of Welch's test; None with fewer than two values, or no variance."""
     if len(first) < 2 or len(second) < 2:
         return None
     error, freedom = welch_error((first, second))

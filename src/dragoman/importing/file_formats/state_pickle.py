@@ -41,10 +41,7 @@ class _Global:
 
 
 def read_state(data: bytes | io.BytesIO) -> Any:
-    """Return the value of one pickle; raise a `ValueError` if it holds anything but plain values and tensors.
-
-    A stream is left after the end of the pickle.
-    """
+    """Return the value of one pickle of plain values and tensors, and leave the stream after it; else `ValueError`."""
     interpreter = _Interpreter()
     for number, (operation, argument, _) in enumerate(pickletools.genops(data)):
         if number > _MAX_OPERATIONS:

@@ -55,10 +55,7 @@ class Memory(Rows):
 
 
 def split_positions(value: T, src: int) -> T:
-    """Split the memories of a decoder into one row per source position; other values are repeated.
-
-    Shapes: [batch, …] -> [batch × src, …].
-    """
+    """Split the memories of a decoder into one row per source position. Shapes: [batch, …] -> [batch × src, …]."""
     if isinstance(value, Memory):
         return cast("T", value.split_positions())
     if isinstance(value, Tensor):

@@ -63,10 +63,7 @@ class MultiHeadAttention(nn.Module):
     def attend_with_weights(
         self, q: Tensor, k: Tensor, v: Tensor, *, may_attend: Tensor | None, noise: Noise | None = None
     ) -> tuple[Tensor, Alignment]:
-        """Like `attend`, but computed explicitly, with the attention weights.
-
-        Shapes: -> [batch, tgt, dim], weights [batch, heads, tgt, src].
-        """
+        """Like `attend`, computed explicitly. Shapes: -> [batch, tgt, dim], weights [batch, heads, tgt, src]."""
         context, weights = self._explicit(q, k, v, may_attend, False, noise)
         return self._join(context), Alignment(weights)
 

@@ -35,10 +35,7 @@ class Attention(nn.Module):
         self.aligner = aligner
 
     def make_memory(self, keys: Tensor, values: Tensor, lengths: Tensor) -> Memory:
-        """Prepare keys and values, once per sentence.
-
-        Shapes: keys [batch, *, src, key], values [batch, *, src, value], lengths [batch].
-        """
+        """Shapes: keys [batch, *, src, key], values [batch, *, src, value], lengths [batch]."""
         prepared = self.score.prepare(keys)
         return Memory.of(prepared, values, lengths)
 

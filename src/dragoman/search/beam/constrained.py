@@ -170,10 +170,7 @@ class ConstrainedBeam:
         return max(self.beam, _ROWS_OF_A_BANK * (rows.phrases.size + 1)) if rows.phrases.size else self.beam
 
     def _divide(self, rows: _Rows, candidates: list[_Candidate]) -> tuple[list[_Candidate], list[_Candidate]]:
-        """Divide the sorted candidates of a sentence into finished and continued ones.
-
-        A finished one must be among the best of the last bank, up to the size of that bank.
-        """
+        """Divide sorted candidates into continued and finished ones, which must be among the best of the last bank."""
         phrases = rows.phrases
         banks: list[list[_Candidate]] = [[] for _ in range(phrases.size + 1)]
         share, remainder = divmod(self._width(rows), len(banks))
@@ -216,10 +213,7 @@ def _ends_word(log_probs: Floats, phrases: PhraseAutomaton) -> bool:
 
 
 def _additional_pairs(log_probs: Floats, running: Scores, rows: _Rows) -> dict[tuple[int, int], None]:
-    """Additional candidates: the phrase tokens and the best tokens of each row.
-
-    Shapes: log_probs [rows, vocab], running [rows].
-    """
+    """Additional candidates: phrase tokens, and each row's best. Shapes: log_probs [rows, vocab], running [rows]."""
     pairs: dict[tuple[int, int], None] = {}
     for row in np.flatnonzero(running > -np.inf).tolist():
         if not rows.prefix:
@@ -247,10 +241,7 @@ def _sorted(
 
 
 def _fill(banks: list[list[_Candidate]], width: int) -> list[_Candidate]:
-    """The continued candidates, the best first.
-
-    Banks have equal shares; the last one gets the remainder. Unused places go to the best remaining candidates.
-    """
+    """The continued candidates, best first; banks have equal shares (the last the rest), the best fill gaps."""
     share, remainder = divmod(width, len(banks))
     kept: list[_Candidate] = []
     rest: list[_Candidate] = []

@@ -34,10 +34,7 @@ class PhraseAutomaton:
     """The automaton of the phrases of one sentence, with `size` tokens in total. Transitions are cached."""
 
     def __init__(self, phrases: Sequence[Sequence[int]], may_follow: NDArray[np.bool_] | None = None) -> None:
-        """`may_follow` [vocab] marks the tokens that may follow a phrase; None allows all. Empty phrases are ignored.
-
-        The first token of a phrase may always follow another phrase.
-        """
+        """`may_follow` [vocab] marks tokens that may follow a phrase, as the first token of a phrase always may."""
         wanted = Counter(tuple(phrase) for phrase in phrases if len(phrase))
         self.phrases = list(wanted)
         self.wanted = tuple(wanted.values())

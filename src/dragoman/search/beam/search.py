@@ -47,10 +47,7 @@ def beam_search(
 
 
 class _Beams:
-    """The beams of the active sentences: rows [sentences, width], grouped by sentence.
-
-    A sentence is its number in the input; `index` is its position among the active ones.
-    """
+    """The beams of the active sentences: rows [sentences, width]; `index` is a sentence's position among these."""
 
     def __init__(
         self,

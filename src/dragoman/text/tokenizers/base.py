@@ -52,10 +52,7 @@ class Tokenizer(ABC):
         return True
 
     def sample(self, text: str, *, seed: tuple[int, ...], temperature: float) -> list[int]:
-        """Return the ids of one possible segmentation, drawn by the seed: subword regularisation.
-
-        If there is only one, raise `TokenizerError`.
-        """
+        """Return one possible segmentation, drawn by the seed; raise `TokenizerError` if there is only one."""
         raise TokenizerError(
             f"tokenizer must be a sentencepiece unigram model to sample from, got {self.kind!r}; "
             "turn subword sampling off or train a unigram model"
@@ -177,10 +174,7 @@ class TokenLocator:
                 self._tokens.append(numbers)
 
     def find(self, start: int, end: int) -> list[int]:
-        """Return the indices of the tokens that spell the characters from `start` to `end`.
-
-        If tokens are bytes, the tokens of whole words are returned.
-        """
+        """Return the tokens that spell the characters from `start` to `end`; bytes are those of whole words."""
         found: dict[int, None] = {}
         for number in range(bisect_right(self._ends, start), bisect_left(self._starts, end)):
             if max(self._starts[number], start) < min(self._ends[number], end):
@@ -189,12 +183,7 @@ class TokenLocator:
 
 
 def word_boundary_tokens(tokenizer: Tokenizer) -> NDArray[np.bool_]:
-    """Mark tokens that may follow a word: they begin with a space, punctuation or a script without spaces.
-
-    The end token is one of them. A byte token is not, because it may be part of a letter.
-
-    Shapes: -> [vocab].
-    """
+    """Mark in [vocab] the tokens that may follow a word: with a space, punctuation, no spaces, or the end."""
     tokens = (tokenizer.id_to_token(number) for number in range(tokenizer.size))
     marks = np.array([_may_follow(token) for token in tokens], np.bool_)
     marks[tokenizer.eos_id] = True

@@ -73,10 +73,7 @@ def add_control_tokens(tokenizer: Tokenizer, tokens: Sequence[str]) -> Tokenizer
 
 
 def token_segmenter(tokenizer: Tokenizer) -> Callable[[str], list[int]]:
-    """Return a function that segments the text of a token of another tokenizer, possibly inside a word, into ids.
-
-    A tokenizer that cannot segment it returns ``<unk>``.
-    """
+    """Return a function that segments the text of a token, possibly inside a word, into ids or ``<unk>``."""
     if not isinstance(tokenizer, SentencePieceTokenizer):
         return lambda token: [tokenizer.token_to_id(token)]
     # With a prefix, every token would be segmented like the start of a word. The last value of a field counts.
@@ -131,10 +128,7 @@ def _extend_unigram(
 def _worthwhile(
     tokenizer: SentencePieceTokenizer, offered: dict[str, float], words: Counter[str], max_new_tokens: int
 ) -> list[str]:
-    """Return the tokens that save the most, by repeatedly removing candidates that save little.
-
-    An unused token may be needed after a longer one is removed, so unused tokens stay candidates until the end.
-    """
+    """Return the tokens that save the most; unused candidates stay, as they may be needed after a removal."""
     cut = token_segmenter(tokenizer)
     saving = {token: _saving(cut(token)) for token in offered}
     offer = dict(offered)
@@ -245,10 +239,7 @@ def _scores(tokenizer: SentencePieceTokenizer) -> dict[str, float]:
 
 
 def _appended(tokenizer: SentencePieceTokenizer, scores: dict[str, float]) -> SentencePieceTokenizer:
-    """Return the model with these tokens appended.
-
-    A model is a protocol buffer: tokens are a repeated field, and its entries may occur anywhere in the file.
-    """
+    """Return the model, a protocol buffer whose repeated fields may be anywhere, with these tokens appended."""
     return SentencePieceTokenizer.from_bytes(
         tokenizer.to_bytes() + b"".join(_entry(token, score) for token, score in scores.items())
     )

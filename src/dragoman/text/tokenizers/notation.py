@@ -30,10 +30,7 @@ _STRETCH = re.compile(r"\s+|\S+")
 
 
 class TextUnit(NamedTuple):
-    """One character or one run of simple letters, and the tokens ``first`` to ``last`` (inclusive) that spell it.
-
-    A unit is white space only, contains no white space, or is a special token without text.
-    """
+    """A run of simple letters, a character, white space or a special token, and the tokens that spell it."""
 
     text: str
     first: int

@@ -59,10 +59,7 @@ def needed_tokens(tokenizer: Tokenizer, used: Container[str]) -> set[str]:
 def subset_tokenizer(
     tokenizer: Tokenizer, tokens: Container[str], needed: Container[str]
 ) -> tuple[Tokenizer, list[int]]:
-    """Return the tokenizer with the special tokens and `tokens` only, and the old id of each of them.
-
-    The subword model of an imported tokenizer keeps the tokens that are `needed`, too.
-    """
+    """Return the tokenizer of the special tokens and `tokens`, and their old ids; a subword model keeps `needed`."""
     if isinstance(tokenizer, SentencePieceTokenizer):
         model = _select(_model(tokenizer), lambda piece: piece.text in SPECIALS or piece.text in tokens)
         found: Tokenizer = SentencePieceTokenizer.from_bytes(model)

@@ -31,10 +31,7 @@ class UnigramTable:
 
 
 class UnigramLattice:
-    """All segmentations of a text that is not empty, in flat arrays, since thousands of words are cached.
-
-    The tokens that end at one position are consecutive: start, id (-1 for an unknown character), cumulative weight.
-    """
+    """All segmentations of a text: by end position, start, id (-1: unknown) and cumulative weight in flat arrays."""
 
     __slots__ = ("_begins", "_firsts", "_ids", "_totals", "text")
 

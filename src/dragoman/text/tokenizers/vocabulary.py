@@ -91,10 +91,7 @@ class CompactTokens(Sequence[str]):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Tokens and their ids, immutable. ``kind`` names the tokenizer whose tokens they are.
-
-    ``tokens[0:4]`` are always `SPECIALS`; no token is empty, and none is repeated.
-    """
+    """Different tokens and their ids, the first four being `SPECIALS`; ``kind`` names their tokenizer."""
 
     kind: str
     tokens: Sequence[str]
@@ -151,10 +148,7 @@ class Vocabulary:
     def from_counts(
         cls, counts: Mapping[str, int], *, kind: str, size: int | None = None, min_frequency: int = 1
     ) -> Self:
-        """Keep the most frequent tokens: at most ``size`` with the specials, each seen ``min_frequency`` times or more.
-
-        Equal counts are ordered by code points, so the result does not depend on the order of counting.
-        """
+        """Keep the ``size`` most frequent tokens seen ``min_frequency`` times; ties are in order of code points."""
         check_limits(size, min_frequency)
         if reserved := [token for token in SPECIALS if token in counts]:
             raise TokenizerError(f"counts must hold no special token, got {reserved[0]!r}; leave it out")

@@ -76,10 +76,7 @@ class CharacterTokenizer(_JsonTokenizer):
 def train_words(
     sentences: Iterable[str], *, size: int | None, min_frequency: int = 1, max_distinct: int = _MAX_DISTINCT_TOKENS
 ) -> WordTokenizer:
-    """Keep the ``size`` most frequent words, special tokens included, that were seen ``min_frequency`` times or more.
-
-    At most ``max_distinct`` different words are in memory; if a corpus has more, the rarest are dropped.
-    """
+    """Keep the ``size`` most frequent words seen ``min_frequency`` times; beyond ``max_distinct`` drop rare ones."""
     return WordTokenizer(_learn(WordTokenizer, sentences, size, min_frequency, max_distinct))
 
 

@@ -15,10 +15,7 @@ COMPLETE = ("finished", "no better")
 
 @dataclass(frozen=True)
 class ValidationSample:
-    """A sentence of the validation set with its current translation.
-
-    Shapes: weights [target words][source words], numbers from 0 to 1; None for a model without attention.
-    """
+    """A validation sentence with its translation. Shapes: weights [target words][source words], or None."""
 
     source: str
     reference: str
@@ -96,10 +93,7 @@ class ValidationEvent:
 
 @dataclass(frozen=True)
 class TrainingEnded:
-    """End of training: ``finished``, ``no better``, ``terminated``, ``interrupted`` or ``failed``.
-
-    `seconds` and `tokens` count since the last start or resume.
-    """
+    """End: ``finished``, ``no better``, ``terminated``, ``interrupted`` or ``failed``; counts since the last start."""
 
     why: str
     update: int
@@ -118,10 +112,7 @@ class TrainingEnded:
 
 
 class TrainerCallback(Protocol):
-    """Receives events on the main process, for instance to display or log them. It must not change the training.
-
-    A subclass overrides the methods of the events that it needs.
-    """
+    """Receives events on the main process, to display or log them; a subclass overrides what it needs."""
 
     def on_start(self, started: TrainingStarted) -> None:
         """Called before the first update."""

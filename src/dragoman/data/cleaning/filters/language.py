@@ -33,11 +33,7 @@ def wrong_language(frame: pl.DataFrame, *, source: str, target: str, certainty: 
 
 
 def language_shares(texts: pl.Series, expected: str, certainty: float = 0.5) -> dict[str, float]:
-    """Return the share of texts in each language, the most frequent first.
-
-    A text is in the expected language unless it is detected, with this certainty or more, as another one. If the model
-    does not have the expected language, the shares are those of the languages that the texts look like.
-    """
+    """Return the share of texts in each language, most frequent first; doubtful texts count as the expected one."""
     if not is_detectable(expected):
         return detected_shares(texts, certainty)
     counts = Counter(_foreign(texts, expected, certainty).fill_null(primary_language(expected)).to_list())
@@ -51,10 +47,7 @@ def detect_language(texts: pl.Series, minimum: float = 0.5) -> str | None:
 
 
 def detected_shares(texts: pl.Series, certainty: float = 0.0) -> dict[str, float]:
-    """Return the shares of the languages detected with this certainty or more, the most frequent first.
-
-    Texts without letters are left out.
-    """
+    """Return the shares of the languages detected with this certainty, most frequent first, of texts with letters."""
     lines = [text[:_MAX_CHARACTERS] for text in texts.to_list() if has_letters(text)]
     best = [load_detector().detect(line)[0] for line in lines]
     answers = [answer["lang"] if answer["score"] >= certainty else "" for answer in best]
@@ -96,10 +89,7 @@ def _other_answer(text: str, fitting: frozenset[str], certainty: float) -> str |
 
 
 def _believable(texts: pl.Series, answer: str) -> pl.Series:
-    """Mark texts in a script of this language: the model detects much Chinese as Japanese, or even Greek.
-
-    Kana distinguish Japanese from Chinese: nearly every Japanese sentence contains some.
-    """
+    """Mark texts in a script of this language: much Chinese, which has no kana, is detected as Japanese."""
     fits = ~has_foreign_script(texts, answer, 0.5)
     kana = texts.str.contains(r"[\p{Hiragana}\p{Katakana}]")
     if answer == "ja":

@@ -68,10 +68,7 @@ def long_word(frame: pl.DataFrame, *, maximum: int) -> pl.Series:
 
 
 WEIGHTS = {"Han": 3.0, "Hiragana": 1.7, "Katakana": 1.7, "Hangul": 2.0}
-"""Approximate number of alphabetic characters that one character of a script corresponds to; 1 for other scripts.
-
-No weight may exceed the UTF-8 bytes of the character: `uneven_lengths` uses the bytes as a bound.
-"""
+"""Alphabetic characters per character of a script (else 1); at most its UTF-8 bytes, a bound of `uneven_lengths`."""
 
 _SLACK = 8
 """Characters added to the shorter side before lengths are compared, so that short texts such as "Hi." pass."""
@@ -89,10 +86,7 @@ def weighted_length(text: pl.Expr) -> pl.Expr:
 
 
 def _by_weight(scripts: tuple[str, ...], unicode_property: str) -> dict[float, str]:
-    """Return bodies of regular-expression classes for the scripts, by weight.
-
-    The property is ``sc`` (one script per character) or ``scx`` (possibly several).
-    """
+    """Return bodies of classes for the scripts, by weight; the property is ``sc`` (one script) or ``scx`` (several)."""
     bodies: dict[float, str] = {}
     for script in scripts:
         weight = WEIGHTS.get(script, 1.0)
@@ -121,10 +115,7 @@ def uneven_lengths(frame: pl.DataFrame, *, maximum: float) -> pl.Series:
 
 
 def few_letters(frame: pl.DataFrame, *, minimum: float) -> pl.Series:
-    """Mark pairs with a side without letters, or in which the weighted share of letters is less than `minimum`.
-
-    Spaces and numbers are ignored: "am 3.10.1990" consists of letters only.
-    """
+    """Mark pairs with a side with too small a share of letters, in weights, numbers ignored ("am 3.10.1990")."""
 
     def few(text: pl.Expr, length: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
         letters = length(_only(text, _LETTER))
@@ -141,10 +132,7 @@ def few_letters(frame: pl.DataFrame, *, minimum: float) -> pl.Series:
 
 
 def _plainly_letters(minimum: float) -> str:
-    """Return a pattern of texts that clearly have enough letters: few other characters around each run of letters.
-
-    A run of three letters allows more other characters than one, so most sentences with quotations match too.
-    """
+    """Return a fast pattern of texts that clearly have enough letters: few other characters around each run of them."""
     afforded = (1 - minimum) / minimum if minimum else 0.0
     one, three = min(int(afforded), 3), min(int(3 * afforded), 6)
     letter, other, free = rf"[{_LETTER}]", rf"(?:[^{_LETTER}\s\d][\s\d]*)", r"[\s\d]*"

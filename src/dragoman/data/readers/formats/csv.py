@@ -1,7 +1,4 @@
-"""Read corpora of tables with separators: TSV, which has no quoting, and CSV.
-
-Rows are converted to tab-separated rows. A line break in a quoted cell becomes a space.
-"""
+"""Read corpora of tables with separators: TSV, which has no quoting, and CSV, which is converted to TSV."""
 
 import csv
 import io
@@ -203,10 +200,7 @@ class CsvReader(FileSequence):
         return (names.index(named[0]) + 1, names.index(named[1]) + 1), True
 
     def _columns_by_text(self, data: bytes, delimiter: str, names: list[str]) -> str:
-        """Return two columns in the two languages, by the text of the first rows, else placeholders.
-
-        They are names if the first row is a header, else numbers.
-        """
+        """Return two columns in the two languages by the text of the first rows: names, numbers or placeholders."""
         lines = data[:_SAMPLED_BYTES].decode("utf-8-sig", "replace").split("\n")[1:-1]
         rows = [cells for line in lines if (cells := _cells(line, delimiter)) is not None and len(cells) == len(names)]
         found = column_languages(list(zip(*rows, strict=True)))

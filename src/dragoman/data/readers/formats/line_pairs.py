@@ -123,10 +123,7 @@ class AlignmentBreak(NamedTuple):
 
 
 def find_break(source: Numbers, target: Numbers) -> AlignmentBreak | None:
-    """Return the first break that the lengths of lines give enough evidence for, as logarithms.
-
-    Near the end, where no more can accumulate, less evidence for the difference of the line counts suffices.
-    """
+    """Return the first break that the lengths of lines give enough evidence for; near the end less suffices."""
     shortest, difference = min(len(source), len(target)), len(source) - len(target)
     usual = float(np.median(source[:shortest] - target[:shortest])) if shortest else 0.0
     found, at_end = [], None

@@ -1,7 +1,4 @@
-"""Read TMX translation memories with a streaming XML parser.
-
-Entity declarations are rejected, so entities cannot expand without bound or read files.
-"""
+"""Read TMX translation memories with a streaming XML parser; entity declarations, which may be bombs, are rejected."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

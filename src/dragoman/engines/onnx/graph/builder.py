@@ -1,7 +1,4 @@
-"""Builder of an ONNX graph: each operation takes names of values and returns the name of its result.
-
-Large constants can be in a file for several graphs, which ONNX Runtime maps into memory; equal arrays are stored once.
-"""
+"""Builder of an ONNX graph from names of values. Large constants are mapped from a file that several graphs share."""
 
 from __future__ import annotations
 

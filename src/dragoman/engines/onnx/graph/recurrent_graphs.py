@@ -34,10 +34,7 @@ class _Encoded:
 def build_encoder(
     config: RnnConfig, weights: Mapping[str, Array], precision: str
 ) -> tuple[Graph, dict[str, list[Size]]]:
-    """source [batch, src], lengths [batch] -> the initial state of each layer and the source memory.
-
-    The names and shapes of the memory are returned with the graph.
-    """
+    """source [batch, src], lengths [batch] -> initial states and source memory; its shapes are returned too."""
     graph = Graph("reader", precision)
     source = graph.input("source", INT64, ["batch", "src"])
     lengths = graph.input("lengths", INT64, ["batch"])
@@ -104,10 +101,7 @@ def _projected(graph: Graph, config: RnnConfig, weights: Mapping[str, Array], ve
 def build_decoder_step(
     config: RnnConfig, weights: Mapping[str, Array], precision: str, kept: Mapping[str, list[Size]]
 ) -> Graph:
-    """tokens [batch, beam], the state and the source memory -> log_probs, weights, the next state.
-
-    Rows of one sentence are adjacent, so they share one source memory.
-    """
+    """tokens [batch, beam], state, memory shared by a sentence's rows -> log_probs, weights, next state."""
     return _DecoderStep(config, weights, precision).build(kept)
 
 

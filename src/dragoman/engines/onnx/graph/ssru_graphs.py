@@ -205,10 +205,7 @@ class SsruGraphs:
         return graph
 
     def shortlist_output(self) -> Graph:
-        """features [batch, beam, dim], the outputs of `shortlist_rows`, bias -> log_probs [batch, beam, n].
-
-        A bias of −∞ excludes a token. Shapes: bias [batch, 1, n].
-        """
+        """features, the outputs of `shortlist_rows`, bias [batch, 1, n] (−∞ excludes) -> log_probs [batch, beam, n]."""
         parts, dim = self._parts("projection"), self.config.dim
         graph = parts.graph
         features = graph.input("features", FLOAT, ["batch", "beam", dim])
