@@ -30,7 +30,7 @@ from dragoman.data.loader import BatchLoader
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.models import build_model
 from dragoman.text.perturbation import draw_numbers
-from dragoman.text.word_links import WordLinks
+from dragoman.text.words import WordLinks
 from dragoman.training import build_optimizer, train_step
 from dragoman.training.losses import RewardBaseline
 

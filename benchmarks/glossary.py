@@ -35,7 +35,7 @@ from benchmarks.quality.data import read
 from benchmarks.reporting import heading, parser, table, write
 from dragoman.api.translation.glossary_constraints import find_constraints
 from dragoman.bundle import Bundle
-from dragoman.engines.incremental import IncrementalEngine
+from dragoman.engines.protocol import IncrementalEngine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.evaluation.metrics.corpus_scores import bleu, chrf
 from dragoman.search import Hypothesis, SearchInput, SearchSettings

@@ -53,7 +53,7 @@ from benchmarks.students.variants import CHANGED
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.bundle.bundle import WEIGHTS
 from dragoman.bundle.verified_folder import write_verified
-from dragoman.bundle.weight_shapes import weight_shapes
+from dragoman.bundle.weights import weight_shapes
 from dragoman.config import load_config
 from dragoman.engines.ctranslate2.export import export_ctranslate2
 from dragoman.importing.import_model import import_model

@@ -49,8 +49,7 @@ from benchmarks.reporting import RESULTS, heading, parser, table, write
 from dragoman.api.translation.markup import shares_of, translate_markup
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
-from dragoman.evaluation.alignment.error_rate import GoldLinks, Links
-from dragoman.evaluation.alignment.formats import parse_gold_links
+from dragoman.evaluation.word_alignment import GoldLinks, Links, parse_gold_links
 from dragoman.markup.html_text import HtmlText
 from dragoman.markup.protected_spans import placeholder_strings
 from dragoman.markup.tag_projection import project_tags

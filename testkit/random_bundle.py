@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.bundle import Bundle, write_bundle
-from dragoman.bundle.weight_shapes import weight_shapes
+from dragoman.bundle.weights import weight_shapes
 from dragoman.config import Config, load_config
 from dragoman.models import build_model
 from dragoman.text import Tokenizer, train_sentencepiece

@@ -26,8 +26,7 @@ from dragoman.api.translation.attention import AttentionMaps, posterior
 from dragoman.api.translation.translator import Translator
 from dragoman.api.translation.word_alignment import require_attention, word_alignment
 from dragoman.config.alignment import USUAL_MAP, AttentionChoice, AttentionReading, Symmetrization
-from dragoman.evaluation.alignment.error_rate import GoldLinks, Links, score_alignment
-from dragoman.evaluation.alignment.extraction import argmax_links
+from dragoman.evaluation.word_alignment import GoldLinks, Links, argmax_links, score_alignment
 
 GOALS = {"de-en": (0.30, 0.180), "en-fr": (0.15, 0.061)}
 """The least that one model should reach, and what eflomal reaches on text of much the same kind."""

@@ -15,9 +15,15 @@ from pathlib import Path
 
 from benchmarks.alignment.corpus import PAIRS
 from benchmarks.peers.environments import Environment, default_folder, install
-from dragoman.evaluation.alignment.error_rate import AlignmentScores, GoldLinks, Links, score_alignment
-from dragoman.evaluation.alignment.extraction import SYMMETRIZATIONS
-from dragoman.evaluation.alignment.formats import parse_gold_links, pharaoh_line
+from dragoman.evaluation.word_alignment import (
+    SYMMETRIZATIONS,
+    AlignmentScores,
+    GoldLinks,
+    Links,
+    parse_gold_links,
+    pharaoh_line,
+    score_alignment,
+)
 
 # Built from source without isolation: its package does not declare these two build requirements.
 EFLOMAL = Environment(

@@ -23,10 +23,10 @@ from benchmarks.reporting import RESULTS, heading, parser, table, write
 from dragoman.api.translation.translator import Translator
 from dragoman.api.translation.word_alignment import require_attention
 from dragoman.config.alignment import AttentionChoice, AttentionReading
+from dragoman.data.preparation.link_stage import StatisticalAligner
 from dragoman.data.preparation.prepared_data import PreparedData
-from dragoman.data.preparation.statistical_alignment import StatisticalAligner
 from dragoman.data.token_pairs import SIDES, Pairs, Sentences
-from dragoman.evaluation.alignment.error_rate import score_alignment
+from dragoman.evaluation.word_alignment import score_alignment
 from dragoman.text import map_words
 
 NAMES = ("unguided", "guided")

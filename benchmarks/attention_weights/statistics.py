@@ -14,7 +14,7 @@ from benchmarks.attention_weights.word_classes import CLASSES, WordRanks
 from claims.ledger.measures import bleu_of_totals
 from claims.measurement.attention_statistics import COLUMNS, TOP, row_values
 from dragoman.api.translation.attention import AttentionMaps
-from dragoman.evaluation.alignment.error_rate import GoldLinks
+from dragoman.evaluation.word_alignment import GoldLinks
 
 VALUES = ("small", "effective", *(f"top-{k}" for k in TOP))
 """Values of a group: share of weights below 0.01, mean exp(entropy), mean mass of the largest weights."""

@@ -12,8 +12,8 @@ from benchmarks.alignment.__main__ import best_way, headline, links_of, model_er
 from benchmarks.lengths import place_of
 from dragoman.api.alignment.word_attention import WordAttention
 from dragoman.config.alignment import AttentionChoice
-from dragoman.evaluation.alignment.error_rate import GoldLinks
 from dragoman.evaluation.results import LengthBin
+from dragoman.evaluation.word_alignment import GoldLinks
 
 WORDS = ("a", "b")
 STRAIGHT = WordAttention(WORDS, WORDS, np.eye(2), ((0, 0), (1, 1)))

@@ -28,7 +28,7 @@ from benchmarks.attention_weights.statistics import (
 from benchmarks.attention_weights.word_classes import WordRanks
 from claims.measurement.attention_statistics import row_values
 from dragoman.api.translation.attention import AttentionMaps
-from dragoman.evaluation.alignment.error_rate import GoldLinks
+from dragoman.evaluation.word_alignment import GoldLinks
 
 SMALL, EFFECTIVE, TOP_1, TOP_2, TOP_3, TOP_5 = range(6)
 

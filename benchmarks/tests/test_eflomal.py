@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.alignment.eflomal import eflomal_errors, eflomal_links, gold_of, kept_files
 from dragoman.errors import DataError
-from dragoman.evaluation.alignment.error_rate import GoldLinks
+from dragoman.evaluation.word_alignment import GoldLinks
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.markup import Case, Sentence, best_gold, cases, pages, projected, scored, updated
-from dragoman.evaluation.alignment.error_rate import GoldLinks
+from dragoman.evaluation.word_alignment import GoldLinks
 from dragoman.markup.html_text import HtmlText
 from dragoman.markup.tagged_text import TaggedText, TagSpan
 

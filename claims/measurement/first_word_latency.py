@@ -11,7 +11,7 @@ from claims.measurement.samples import Samples, interleaved
 from dragoman.config import RnnConfig
 from dragoman.models.base import Encoded, Model
 from dragoman.models.build import build_model
-from dragoman.models.rnn_decoder_stack import RnnMemory, RnnState
+from dragoman.models.rnn_decoder import RnnMemory, RnnState
 from dragoman.models.rnn_encoder import BiLayer, RnnEncoder
 from dragoman.nn.recurrent import Packing, run
 from dragoman.text import BOS_ID, EOS_ID

@@ -15,8 +15,7 @@ from dragoman.api.alignment.word_attention import word_attention
 from dragoman.api.translation.translator import Translator
 from dragoman.config.alignment import AttentionChoice
 from dragoman.data.batch import Batch
-from dragoman.evaluation.alignment.error_rate import GoldLinks, Links
-from dragoman.evaluation.alignment.extraction import argmax_links
+from dragoman.evaluation.word_alignment import GoldLinks, Links, argmax_links
 from dragoman.models.base import Model
 from dragoman.text import Tokenizer, map_words
 from dragoman.training.losses import cross_entropy

@@ -16,7 +16,7 @@ from claims.measurement.measure_model import read_lines
 from claims.pool.pool_model import PoolModel
 from dragoman.config import Config, parse_config
 from dragoman.errors import DataError
-from dragoman.evaluation.alignment.formats import parse_gold_links
+from dragoman.evaluation.word_alignment import parse_gold_links
 from dragoman.files import atomic_write, sha256_of_file
 
 _WORD = re.compile(r"\w+(?:-\w+)*|[^\w\s]")  # hyphens belong to words

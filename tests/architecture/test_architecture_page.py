@@ -81,4 +81,4 @@ def test_a_wrong_page_is_noticed(graph: grimp.ImportGraph):
     ((stops, rows),) = flows(text)
     assert stops == ["a", "b"]
     assert rows == [("a", "data.loader", "nn.padding")]
-    assert not graph.direct_import_exists(importer="dragoman.nn.padding", imported="dragoman.data.loader")
+    assert not graph.direct_import_exists(importer="dragoman.nn.batches", imported="dragoman.data.loader")

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from dragoman.config.rnn import RnnConfig
 from dragoman.models.base import Encoded
 from dragoman.models.rnn_encoder import BiLayer, RnnEncoder
+from dragoman.nn.batches import is_real, reverse_real
 from dragoman.nn.embedding import Embedding
-from dragoman.nn.padding import is_real, reverse_real
 from dragoman.nn.recurrent import CELLS, CellState, Packing
 from testkit.generators import (
     Padded,

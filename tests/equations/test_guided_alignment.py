@@ -14,7 +14,7 @@ from torch import Tensor
 from dragoman.config import TrainingConfig, TransformerConfig
 from dragoman.config.training import GuidedAlignmentConfig
 from dragoman.data.batch import Batch
-from dragoman.data.preparation.statistical_alignment import hmm_posteriors, jump_matrix
+from dragoman.data.preparation.link_stage import hmm_posteriors, jump_matrix
 from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.models import build_model
 from dragoman.training.losses import RewardBaseline, guided_alignment_loss

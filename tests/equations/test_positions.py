@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from dragoman.errors import DataError
-from dragoman.nn.embedding import Embedding
-from dragoman.nn.positional_encoding import LearnedPositions, NoPositions, SinusoidalPositions
+from dragoman.nn.embedding import Embedding, LearnedPositions, NoPositions, SinusoidalPositions
 from testkit.generators import Numbers, many_cases, randomised, seeds, sizes
 from tests.equations.comparison import TOLERANCE, Tensors, assert_agrees, assert_close
 from tests.equations.literal_recurrent import Weights

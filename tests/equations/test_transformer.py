@@ -14,9 +14,8 @@ from torch import Tensor
 
 from dragoman.config.schema import TransformerConfig
 from dragoman.models import Model, build_model
-from dragoman.nn.padding import is_real
-from dragoman.nn.ssru import Ssru
-from dragoman.nn.transformer_layers import DecoderLayer, EncoderLayer, FeedForward, LayerSizes, SsruDecoderLayer
+from dragoman.nn.batches import is_real
+from dragoman.nn.transformer_layers import DecoderLayer, EncoderLayer, FeedForward, LayerSizes, Ssru, SsruDecoderLayer
 from testkit.generators import (
     Numbers,
     Padded,

@@ -12,8 +12,7 @@ from dragoman.config import TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.models import Decoded, Model, Step
 from dragoman.nn.attention import Alignment
-from dragoman.nn.padding import is_real
-from dragoman.nn.row_selection import Rows
+from dragoman.nn.batches import Rows, is_real
 from dragoman.nn.stateless_noise import Noise
 from dragoman.training.losses import RewardBaseline
 from dragoman.training.step import objective

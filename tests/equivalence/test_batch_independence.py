@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from dragoman.config import TrainingConfig
 from dragoman.data.batch import Batch
-from dragoman.nn.padding import is_real
+from dragoman.nn.batches import is_real
 from dragoman.nn.stateless_noise import Noise
 from testkit.presets import EVERY_LENGTH, MODELS, alone, sentences, tiny_model
 from tests.equivalence.decoding_paths import assert_equal, features, gradients, whole

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from dragoman.nn.padding import is_real
+from dragoman.nn.batches import is_real
 from dragoman.training.losses import cross_entropy
 from testkit.presets import EVERY_LENGTH, MODELS, sentences, tiny_config, tiny_model
 from tests.equivalence.decoding_paths import (

@@ -25,7 +25,7 @@ from dragoman.config import Config, load_config
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.errors import ConfigError
 from dragoman.training.checkpoint import CheckpointStore
-from dragoman.training.distributed import gradient
+from dragoman.training.distributed import parallel
 from testkit.three_languages import make_three_languages
 from testkit.tiny_project import tiny_project, tiny_training
 from testkit.training_faults.run_differences import differences
@@ -168,14 +168,14 @@ def test_every_family_trains_on_two_processes(together: Together, tmp_path: Path
 
 def wrongly_normalised() -> None:
     """Each process divides by its own target tokens, and the mean of the gradients is taken: the common mistake."""
-    make = gradient.GradientAccumulator.accumulate
+    make = parallel.GradientAccumulator.accumulate
 
     def wrong(self: Any, batches: Any, tokens: int, update: int) -> Any:
         mine = sum(batch.target_tokens for batch in batches)
         found = make(self, batches, mine * 2, update)
-        return gradient.Gradient(found.nll, tokens)
+        return parallel.Gradient(found.nll, tokens)
 
-    gradient.GradientAccumulator.accumulate = wrong  # type: ignore[method-assign]
+    parallel.GradientAccumulator.accumulate = wrong  # type: ignore[method-assign]
 
 
 @pytest.mark.long

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.training.callbacks.run_log import RunLog
+from dragoman.training.callbacks.run_record import RunLog
 from dragoman.training.checkpoint import CheckpointStore
 from testkit.tiny_project import tiny_training, train_tiny
 from testkit.training_faults.run_differences import differences

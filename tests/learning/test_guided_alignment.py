@@ -10,9 +10,9 @@ import torch
 from dragoman.config import TrainingConfig, TransformerConfig
 from dragoman.config.training import GuidedAlignmentConfig
 from dragoman.data.batch import Batch
-from dragoman.data.preparation.statistical_alignment import StatisticalAligner
+from dragoman.data.preparation.link_stage import StatisticalAligner
 from dragoman.data.token_pairs import Pairs, Sentences
-from dragoman.evaluation.alignment.error_rate import GoldLinks, score_alignment
+from dragoman.evaluation.word_alignment import GoldLinks, score_alignment
 from dragoman.models import build_model
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.step import train_step

@@ -17,7 +17,7 @@ from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.errors import BundleError, ConfigError, MissingExtraError
 from dragoman.evaluation.metrics.corpus_scores import corpus_scores
 from dragoman.evaluation.results import column_title
-from dragoman.evaluation.significance.paired import paired_tests
+from dragoman.evaluation.significance.resampling import paired_tests
 from dragoman.importing.import_model import import_model
 from dragoman.plugins import installed_plugins, load_plugin, load_plugins, plugin_names
 from testkit.installed_package import installed_package

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from dragoman.api.translation.translator import Translator
     from dragoman.data.preparation.prepared_data import PreparedData
     from dragoman.engines.export_cache import ExportResult
-    from dragoman.evaluation.alignment.error_rate import Links
     from dragoman.evaluation.results import Evaluation
+    from dragoman.evaluation.word_alignment import Links
     from dragoman.inspection.comparison.report_types import ComparisonReport
     from dragoman.inspection.result import InspectionResult
     from dragoman.progress import Progress

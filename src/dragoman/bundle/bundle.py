@@ -29,7 +29,6 @@ from dragoman.bundle.verified_folder import (
     verify,
     write_verified,
 )
-from dragoman.bundle.weight_shapes import weight_shapes
 from dragoman.bundle.weights import (
     Quantization,
     check_shapes,
@@ -39,6 +38,7 @@ from dragoman.bundle.weights import (
     read_shapes,
     read_weights,
     refuse_non_finite,
+    weight_shapes,
     write_weights,
 )
 from dragoman.config import Config, TokenizerConfig
@@ -46,13 +46,7 @@ from dragoman.config.search import InferenceConfig
 from dragoman.errors import BundleError, ConfigError, TokenizerError
 from dragoman.files import as_path
 from dragoman.run_files import CARD, PROJECT
-from dragoman.text import (
-    TOKENIZER_FILES,
-    Tokenizer,
-    sentencepiece_model,
-    tokenizer_class,
-    tokenizer_from_bytes,
-)
+from dragoman.text import TOKENIZER_FILES, Tokenizer, sentencepiece_model, tokenizer_class, tokenizer_from_bytes
 from dragoman.text.language_tokens import language_place
 
 WEIGHTS = "weights.safetensors"

@@ -15,14 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle.adapter import Adapter, split_lora
-from dragoman.bundle.bundle import (
-    QUANTIZATION,
-    SHORTLIST,
-    WEIGHTS,
-    Bundle,
-    inherit_inference,
-    tokenizer_names,
-)
+from dragoman.bundle.bundle import QUANTIZATION, SHORTLIST, WEIGHTS, Bundle, inherit_inference, tokenizer_names
 from dragoman.bundle.bundle_config import read_shared_config, shared_toml
 from dragoman.bundle.model_card import model_card
 from dragoman.bundle.verified_folder import check_hashes, manifest_digest, verify, write_verified

@@ -101,11 +101,7 @@ def download_files(model: CatalogModel, folder: Path, access: Access) -> Path:
     for file in model.files:
         with _errors(model.repository):
             path = huggingface_hub.hf_hub_download(
-                model.repository,
-                file.name,
-                revision=model.version,
-                endpoint=endpoint(),
-                local_files_only=is_cached,
+                model.repository, file.name, revision=model.version, endpoint=endpoint(), local_files_only=is_cached
             )
         _link(Path(path).resolve(), folder / file.name, file)
     return folder

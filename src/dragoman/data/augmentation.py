@@ -28,7 +28,7 @@ from dragoman.text.perturbation import (
     upper_case,
     without_stop,
 )
-from dragoman.text.word_links import Link, TextPair, WordLinks
+from dragoman.text.words import Link, TextPair, WordLinks
 
 Rows = NDArray[np.int64]
 Spans = tuple[tuple[int, int], tuple[int, int]]

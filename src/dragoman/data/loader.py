@@ -23,9 +23,8 @@ from dragoman.config.schema import aligns_input
 from dragoman.data.augmentation import Augmentation
 from dragoman.data.batch import Batch
 from dragoman.data.batch_plan import BatchPlan, PlannedBatch, Rows, StreamPosition
-from dragoman.data.directed_shards import DirectedShards
 from dragoman.data.preparation.prepared_data import PreparedData
-from dragoman.data.shards import Shards
+from dragoman.data.shards import DirectedShards, Shards
 from dragoman.data.token_pairs import SIDES, Pairs, Sentences
 from dragoman.data.worker_processes import StartedProcesses, end_with_parent, without_main_module
 from dragoman.errors import ConfigError, DataError

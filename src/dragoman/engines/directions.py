@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from dragoman.config import Config, DataConfig
 from dragoman.config.corpus import Direction
 from dragoman.config.search import SearchSettings
-from dragoman.engines.incremental import IncrementalEngine
-from dragoman.engines.protocol import AttentionEngine, Engine
+from dragoman.engines.protocol import AttentionEngine, Engine, IncrementalEngine
 from dragoman.errors import ConfigError
 from dragoman.language_codes import match_language
 from dragoman.search.decoding_protocol import DecodingState, MappedMonitor, Numbers, StepOutput

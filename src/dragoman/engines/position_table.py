@@ -28,7 +28,7 @@ def position_table(
 
 
 def _sinusoids(config: TransformerConfig) -> NDArray[np.float64]:
-    """The layouts of `dragoman.nn.positional_encoding`. Shapes: -> [positions, dim]."""
+    """The layouts of `dragoman.nn.embedding`. Shapes: -> [positions, dim]."""
     even, step = np.arange(0, config.dim, 2, dtype=np.float64), config.dim
     if config.positions == "sinusoidal-tensor2tensor":
         even, step = even[: config.dim // 2], max(config.dim // 2 - 1, 1) * 2

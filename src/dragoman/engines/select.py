@@ -9,8 +9,7 @@ from dragoman.bundle import Bundle
 from dragoman.config.engine import DeviceName, EngineName, PrecisionName
 from dragoman.config.schema import ModelConfig, TransformerConfig
 from dragoman.config.search import SearchSettings
-from dragoman.engines.incremental import EnsembleEngine, IncrementalEngine
-from dragoman.engines.protocol import Device, Engine, resolve_device
+from dragoman.engines.protocol import Device, Engine, EnsembleEngine, IncrementalEngine, resolve_device
 from dragoman.environment import default_threads, install_command, is_installed, require
 from dragoman.errors import CombinationError, ConfigError
 

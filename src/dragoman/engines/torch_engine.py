@@ -14,15 +14,14 @@ from dragoman.bundle import Bundle
 from dragoman.config.schema import has_guided_alignment
 from dragoman.config.search import SearchSettings
 from dragoman.data.batch import Batch
-from dragoman.engines.incremental import IncrementalEngine
-from dragoman.engines.protocol import Device
+from dragoman.engines.protocol import Device, IncrementalEngine
 from dragoman.models.base import Model
 from dragoman.models.build import load_model
 from dragoman.nn.attention.memory import split_positions
-from dragoman.nn.row_selection import Rows
+from dragoman.nn.batches import Rows
 from dragoman.search import Hypothesis, StepOutput
 from dragoman.search.decoding_protocol import Floats, Numbers
-from dragoman.search.penalties import Penalties
+from dragoman.search.hypothesis import Penalties
 
 Precision = Literal["float32", "bfloat16"]
 
@@ -45,12 +44,7 @@ class TorchEngine(IncrementalEngine):
 
     @classmethod
     def open(
-        cls,
-        bundle: Bundle,
-        *,
-        precision: Precision = "float32",
-        threads: int | None = None,
-        device: Device = "cpu",
+        cls, bundle: Bundle, *, precision: Precision = "float32", threads: int | None = None, device: Device = "cpu"
     ) -> Self:
         """The model of a bundle. `threads` sets the number of threads of the process."""
         if threads is not None:

@@ -3,14 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dragoman.evaluation.results import (
-    Interval,
-    LengthBin,
-    MemberResult,
-    Score,
-    SignificanceTest,
-    SystemResult,
-)
+from dragoman.evaluation.results import Interval, LengthBin, MemberResult, Score, SignificanceTest, SystemResult
 from dragoman.evaluation.significance.student_t import mean_interval, standard_deviation, welch_test
 
 _TEST_NAMES = {

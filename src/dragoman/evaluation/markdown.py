@@ -2,8 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
-from dragoman.evaluation.metrics.metadata import format_difference, format_metric_value, format_p_value
-from dragoman.evaluation.results import Evaluation, SystemResult, column_title, format_score, legend, signatures
+from dragoman.evaluation.results import (
+    Evaluation,
+    SystemResult,
+    column_title,
+    format_difference,
+    format_metric_value,
+    format_p_value,
+    format_score,
+    legend,
+    signatures,
+)
 from dragoman.evaluation.robustness import SHARES_NOTE
 from dragoman.reporting.number_format import format_count, metric_title
 

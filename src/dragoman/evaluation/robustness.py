@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dragoman.evaluation.metrics.corpus_scores import corpus_scores
-from dragoman.evaluation.metrics.metadata import is_lower_better
-from dragoman.evaluation.results import Perturbation, Score
+from dragoman.evaluation.results import Perturbation, Score, is_lower_better
 from dragoman.text.characters import SPACELESS, is_spaceless
 from dragoman.text.perturbation import draw_numbers, join_texts, mistyped, upper_case, without_stop
 

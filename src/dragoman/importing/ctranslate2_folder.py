@@ -8,7 +8,7 @@ import numpy as np
 
 from dragoman.bundle.sandboxed_parse import check_sentencepiece
 from dragoman.errors import BundleError
-from dragoman.importing.file_formats.ctranslate2_file import CTranslate2File, read_variables
+from dragoman.importing.file_formats.bergamot_file import CTranslate2File, read_variables
 from dragoman.importing.file_formats.weight_table import Array, WeightTable
 from dragoman.importing.imported_model import ImportedModel, TokenOrder, find_layout, setting
 from dragoman.importing.source_files import MAX_WEIGHT_BYTES, SourceFolder

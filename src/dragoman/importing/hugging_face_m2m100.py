@@ -13,7 +13,7 @@ from sentencepiece import SentencePieceProcessor
 from dragoman.bundle.sandboxed_parse import check_sentencepiece
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.weight_table import Array, WeightTable
-from dragoman.importing.hugging_face_weights import (
+from dragoman.importing.hugging_face_marian import (
     EMBEDDINGS,
     common_settings,
     layer_weights,

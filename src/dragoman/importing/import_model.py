@@ -27,8 +27,7 @@ from dragoman.importing import (
 )
 from dragoman.importing.file_formats.model_archive import is_archive, unpacked
 from dragoman.importing.imported_model import ImportedModel
-from dragoman.importing.language_pairs import find_pair
-from dragoman.importing.language_tokens import choose_target
+from dragoman.importing.language_tokens import choose_target, find_pair
 from dragoman.importing.source_files import SourceFolder, reason
 from dragoman.language_codes import check_language, language_key, parse_pair
 from dragoman.plugins import find_plugin, load_plugin, load_plugins, plugin_names
@@ -60,19 +59,11 @@ class Format:
 
 
 _FORMATS = {
-    "hugging-face": Format(
-        "Hugging Face MarianMT (OPUS-MT)",
-        hugging_face_marian.matches,
-        hugging_face_marian.read,
-    ),
+    "hugging-face": Format("Hugging Face MarianMT (OPUS-MT)", hugging_face_marian.matches, hugging_face_marian.read),
     "m2m100": Format("Hugging Face M2M100 or NLLB", hugging_face_m2m100.matches, hugging_face_m2m100.read),
     "argos": Format("Argos package", argos_package.matches, argos_package.read),
     "ctranslate2": Format("CTranslate2", ctranslate2_folder.matches, ctranslate2_folder.read),
-    "firefox": Format(
-        "Firefox Translations (Bergamot)",
-        marian_folder.matches_firefox,
-        marian_folder.read_firefox,
-    ),
+    "firefox": Format("Firefox Translations (Bergamot)", marian_folder.matches_firefox, marian_folder.read_firefox),
     "marian": Format("Marian", marian_folder.matches_marian, marian_folder.read_marian),
 }
 """Formats by the value of ``--from``, without those of plug-ins."""

@@ -1,7 +1,8 @@
-"""Language tokens of imported models: the languages they name, the directions, and the choice of a target."""
+"""Languages of imported models: in names of files (``opus-mt-en-de``), and language tokens with their directions."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from dragoman.text import ImportedTokenizer
 
 if TYPE_CHECKING:
     from dragoman.importing.imported_model import ImportedModel
+
 
 TokenPlace = Literal["source", "target", "both"]
 
@@ -154,3 +156,46 @@ def _best(codes: dict[str, str], wanted: str) -> list[str]:
         [token for token, each in keys.items() if each.language == key.language and not (key.script or key.region)],
     )
     return next((tier for tier in tiers if tier), [])
+
+
+_CODE = r"[a-z]{2,3}(?:_(?:[A-Za-z]{4}|[A-Za-z]{2}))?"
+_HYPHENATED = (
+    re.compile(rf"opus-mt-(?:tc-)?(?:big-|base-|tiny-)?({_CODE})-({_CODE})(?![A-Za-z_])"),
+    re.compile(rf"\btranslate-({_CODE})[-_]({_CODE})(?:-|\Z)"),
+    re.compile(rf"\.({_CODE})-({_CODE})\."),
+    re.compile(rf"\A({_CODE})-({_CODE})\Z"),
+)
+_JOINED = re.compile(r"\.([a-z]{2,3}[A-Za-z_]{2,13})(?=\.)")
+_ENGLISH = "en"
+_SHORT = 4  # letters of two codes of two letters
+
+
+def find_pair(*names: str) -> tuple[str, str]:
+    """Return the canonical codes of the first name with two languages; empty strings if none has them."""
+    for name in names:
+        if pair := _hyphenated(name) or _joined(name):
+            return parse_language(pair[0]), parse_language(pair[1])
+    return "", ""
+
+
+def _hyphenated(name: str) -> tuple[str, str] | None:
+    for pattern in _HYPHENATED:
+        found = pattern.search(name)
+        if found and all(map(is_known_language, found.groups())):
+            return found[1], found[2]
+    return None
+
+
+def _joined(name: str) -> tuple[str, str] | None:
+    """The languages of codes without a separator: enpt, zh_hanten, hbsen. Longer codes need English as the other."""
+    for found in _JOINED.finditer(name):
+        text = found[1]
+        splits = [(text[:place], text[place:]) for place in range(2, len(text) - 1)]
+        for split in splits:
+            if all(map(_is_code, split)) and (_ENGLISH in split or len(text) == _SHORT):
+                return split
+    return None
+
+
+def _is_code(text: str) -> bool:
+    return re.fullmatch(_CODE, text) is not None and is_known_language(text)

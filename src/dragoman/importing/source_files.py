@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.errors import BundleError
-from dragoman.importing.file_formats.compressed_file import decompress
+from dragoman.importing.file_formats.model_archive import decompress
 
 MAX_TEXT_BYTES = 64 << 20
 _MAX_JSON_BYTES = 16 << 20

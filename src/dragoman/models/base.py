@@ -22,9 +22,9 @@ from torch import Tensor, nn
 
 from dragoman.data.batch import Batch
 from dragoman.nn.attention import Alignment
+from dragoman.nn.batches import Rows
 from dragoman.nn.embedding import Output
 from dragoman.nn.recurrent import CellState
-from dragoman.nn.row_selection import Rows
 from dragoman.nn.stateless_noise import Noise, number_sites
 from dragoman.text import BOS_ID
 

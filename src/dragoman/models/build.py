@@ -9,16 +9,21 @@ from dragoman.bundle import Bundle
 from dragoman.config.rnn import RnnConfig
 from dragoman.config.schema import ModelConfig, TransformerConfig
 from dragoman.errors import ConfigError
-from dragoman.models.bahdanau_decoder import BahdanauDecoder
+from dragoman.models.attention_decoders import BahdanauDecoder, LuongDecoder
 from dragoman.models.base import Decoder, Model
-from dragoman.models.luong_decoder import LuongDecoder
-from dragoman.models.no_attention_decoder import PlainDecoder
-from dragoman.models.rnn_decoder_stack import InitialState, RnnMemory, RnnState
+from dragoman.models.rnn_decoder import InitialState, PlainDecoder, RnnMemory, RnnState
 from dragoman.models.rnn_encoder import RnnEncoder
 from dragoman.models.transformer import TransformerDecoder, TransformerEncoder, TransformerMemory, TransformerState
 from dragoman.nn.attention.single_head import build_attention
-from dragoman.nn.embedding import DeepOutput, Embedding, Output
-from dragoman.nn.positional_encoding import LearnedPositions, NoPositions, Positions, SinusoidalPositions
+from dragoman.nn.embedding import (
+    DeepOutput,
+    Embedding,
+    LearnedPositions,
+    NoPositions,
+    Output,
+    Positions,
+    SinusoidalPositions,
+)
 from dragoman.nn.transformer_layers import LayerSizes
 
 

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from dragoman.config.rnn import RnnConfig
 from dragoman.models.base import Encoded, Encoder
+from dragoman.nn.batches import reverse_real
 from dragoman.nn.embedding import Embedding
-from dragoman.nn.padding import reverse_real
 from dragoman.nn.recurrent import CELLS, CellState, Packing, run
 from dragoman.nn.stateless_noise import Dropout, Noise
 from dragoman.nn.structured_attention import StructuredAttention

@@ -9,10 +9,8 @@ from torch.utils.checkpoint import checkpoint
 
 from dragoman.models.base import Decoded, Decoder, Encoded, Encoder, Step
 from dragoman.nn.attention import Alignment, Memory
-from dragoman.nn.embedding import Embedding, Output
-from dragoman.nn.padding import is_real
-from dragoman.nn.positional_encoding import Positions
-from dragoman.nn.row_selection import Rows
+from dragoman.nn.batches import Rows, is_real
+from dragoman.nn.embedding import Embedding, Output, Positions
 from dragoman.nn.stateless_noise import Noise
 from dragoman.nn.transformer_layers import DecoderLayer, EncoderLayer, LayerSizes, PastState, SsruDecoderLayer
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from dragoman.nn.compute_dtype import compute_dtype
+from dragoman.nn.batches import compute_dtype
 
 
 class _Tape:

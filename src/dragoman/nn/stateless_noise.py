@@ -15,7 +15,7 @@ from hashlib import blake2b
 import torch
 from torch import Tensor, nn
 
-from dragoman.nn.row_selection import Rows
+from dragoman.nn.batches import Rows
 
 _WORD = 1 << 64
 _GAMMA = 0x9E3779B97F4A7C15

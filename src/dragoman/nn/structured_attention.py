@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.nn.padding import is_real, masked_softmax
+from dragoman.nn.batches import is_real, masked_softmax
 
 
 class StructuredAttention(nn.Module):

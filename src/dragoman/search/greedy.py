@@ -7,9 +7,14 @@ import numpy as np
 
 from dragoman.config.search import SearchSettings
 from dragoman.search.decoding_protocol import Floats, Numbers, SearchMonitor, StartDecoding
-from dragoman.search.forbidden_tokens import StepProcessor
-from dragoman.search.hypothesis import Hypothesis, PartialHypotheses, SearchInput, SearchOptions
-from dragoman.search.penalties import Penalties
+from dragoman.search.hypothesis import (
+    Hypothesis,
+    PartialHypotheses,
+    Penalties,
+    SearchInput,
+    SearchOptions,
+    StepProcessor,
+)
 from dragoman.text import BOS_ID, EOS_ID
 
 _SORTED = 128  # tokens

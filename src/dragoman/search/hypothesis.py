@@ -1,4 +1,4 @@
-"""Data classes of search: inputs, partial hypotheses of a running search, hypotheses, and the tree of all of them."""
+"""Inputs, partial and complete hypotheses, trees, penalties ([wu2016] (14)), and forbidden tokens of all searches."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NamedTuple, Self, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.config.search import SearchSettings
 from dragoman.search.decoding_protocol import Floats, Numbers, Scores, SearchMonitor
-from dragoman.search.penalties import Penalties
-from dragoman.text import EOS_ID
+from dragoman.text import BOS_ID, EOS_ID, PAD_ID
 
 
 @dataclass(frozen=True)
@@ -189,3 +189,76 @@ class PartialHypotheses:
             covered = alignment[:, :src]
         score, rank = (penalties.score(each, max(length, 1), covered) for each in (log_prob, log_prob + credit))
         return RankedHypothesis(rank, Hypothesis(tokens, log_prob, alignment, score, is_finished))
+
+
+@dataclass(frozen=True)
+class Penalties:
+    """s(Y, X) = log P(Y | X) / lp(Y) + cp(X; Y).
+
+    lp is |Y|^α (the average log p for α = 1), ((5 + |Y|) / 6)^α, or 1, and |Y| counts the end;
+    cp = β Σ_s log min(Σ_t a_t(s), 1).
+    """
+
+    settings: SearchSettings
+
+    def length(self, length: int) -> float:
+        """lp of a translation with this number of tokens, including the end."""
+        if self.settings.length_penalty == "none":
+            return 1.0
+        base = length if self.settings.length_penalty == "average" else (5 + length) / 6
+        return float(base**self.settings.alpha)
+
+    def score(self, log_prob: float, length: int, weights: Floats | None) -> float:
+        """The score of a translation. Shapes: weights [tgt, src] of real source words."""
+        score = log_prob / self.length(length)
+        if self.settings.coverage_penalty and weights is not None:
+            covered = weights.sum(0).clip(np.finfo(np.float32).tiny, 1.0)
+            score += self.settings.coverage_penalty * float(np.log(covered).sum())
+        return score
+
+    def at_best(self, log_prob: float, longest: int) -> float:
+        """Upper bound of the score of an unfinished translation: all further tokens up to `longest` with p = 1."""
+        return log_prob / self.length(longest)
+
+
+class StepProcessor:
+    """Sets the log p of begin, padding, early ends, repeated n-grams, and all but a given prefix, to −∞."""
+
+    def __init__(self, sentences: Sequence[SearchInput], settings: SearchSettings) -> None:
+        self.prefixes = [list(sentence.prefix) for sentence in sentences]
+        self.longest_prefix = max(map(len, self.prefixes), default=0)
+        self.min_length = settings.min_length
+        self.ngram = settings.no_repeat_ngram
+        self.required = [{token for phrase in sentence.phrases for token in phrase} for sentence in sentences]
+
+    def apply(self, log_probs: Floats, written: Numbers, of: Sequence[int]) -> None:
+        """Change log_probs [rows, vocab] in place; written [rows, tokens so far], `of` [rows] are the sentences."""
+        step = written.shape[1]
+        log_probs[:, [PAD_ID, BOS_ID]] = -np.inf
+        if step < self.min_length:
+            log_probs[:, EOS_ID] = -np.inf
+        if self.ngram and step >= self.ngram:
+            self._block(log_probs, written, of)
+        if step < self.longest_prefix:
+            self._force(log_probs, step, of)
+
+    def _force(self, log_probs: Floats, step: int, of: Sequence[int]) -> None:
+        for row, sentence in enumerate(of):
+            if step < len(self.prefixes[sentence]):
+                token = self.prefixes[sentence][step]
+                kept = log_probs[row, token]
+                log_probs[row] = -np.inf
+                log_probs[row, token] = kept
+
+    def _block(self, log_probs: Floats, written: Numbers, of: Sequence[int]) -> None:
+        """Forbid the tokens that followed the last n − 1 tokens before, except those of required phrases."""
+        runs = np.lib.stride_tricks.sliding_window_view(written, self.ngram, axis=1)  # [rows, runs, ngram]
+        last = written[:, written.shape[1] - self.ngram + 1 :]
+        rows, places = np.nonzero((runs[..., :-1] == last[:, np.newaxis]).all(-1))
+        words = runs[rows, places, -1]
+        step = written.shape[1]
+        is_blocked = [
+            word not in self.required[of[row]] and step >= len(self.prefixes[of[row]])
+            for row, word in zip(rows.tolist(), words.tolist(), strict=True)
+        ]
+        log_probs[rows[is_blocked], words[is_blocked]] = -np.inf

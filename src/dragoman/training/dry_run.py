@@ -20,9 +20,9 @@ from dragoman.models.cost import model_cost
 from dragoman.nn.stateless_noise import Noise
 from dragoman.run_files import PROJECT
 from dragoman.training.distributed.process_group import ProcessGroup
-from dragoman.training.lora import choose_trained
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.step import LossModule, train_step
+from dragoman.training.warm_start import choose_trained
 
 _MAX_FLOPS = 2e12  # per update: a few seconds on two cores
 _SECONDS = 8.0

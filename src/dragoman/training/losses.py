@@ -14,9 +14,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from dragoman.nn.attention import Alignment
-from dragoman.nn.compute_dtype import at_least_float32, compute_dtype
+from dragoman.nn.batches import at_least_float32, compute_dtype, is_real
 from dragoman.nn.embedding import Output
-from dragoman.nn.padding import is_real
 
 CHUNK = 1024
 """Steps per chunk; 1,024 rows of 8,000 words are 32 MB."""

@@ -13,13 +13,7 @@ from dragoman.data.batch import Batch
 from dragoman.models.base import Model
 from dragoman.nn.stateless_noise import Noise
 from dragoman.nn.structured_attention import redundancy_penalty
-from dragoman.training.losses import (
-    RewardBaseline,
-    coverage_loss,
-    cross_entropy,
-    guided_alignment_loss,
-    reinforce_loss,
-)
+from dragoman.training.losses import RewardBaseline, coverage_loss, cross_entropy, guided_alignment_loss, reinforce_loss
 from dragoman.training.optimizer import learning_rate
 
 

@@ -20,8 +20,7 @@ from dragoman.reporting.number_format import format_count
 from dragoman.stop_signal import STOP_REASONS, StopSignal
 from dragoman.training.callbacks.events import StepEvent, TrainerCallback, TrainingEnded, TrainingStarted
 from dragoman.training.checkpoint import Checkpoint, CheckpointManager, CheckpointStore, gather_tensor
-from dragoman.training.distributed.gradient import GradientAccumulator
-from dragoman.training.distributed.parallel import build_strategy
+from dragoman.training.distributed.parallel import GradientAccumulator, build_strategy
 from dragoman.training.distributed.process_group import ProcessGroup
 from dragoman.training.losses import RewardBaseline
 from dragoman.training.optimizer import MovingAverage, build_optimizer

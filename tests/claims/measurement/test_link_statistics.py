@@ -21,7 +21,7 @@ from claims.measurement.link_statistics import (
 from dragoman.api.translation.translator import Translator
 from dragoman.config import parse_config
 from dragoman.engines.torch_engine import TorchEngine
-from dragoman.evaluation.alignment.error_rate import GoldLinks, score_alignment
+from dragoman.evaluation.word_alignment import GoldLinks, score_alignment
 from dragoman.models.base import Model
 from dragoman.models.build import build_model
 from dragoman.text.tokenizers.word_and_character import train_words

@@ -16,7 +16,7 @@ from claims.pool.training_pool import TrainingPool
 from claims.pool.training_worker import prepared_name
 from dragoman.config import parse_config
 from dragoman.errors import DataError
-from dragoman.evaluation.alignment.error_rate import GoldLinks
+from dragoman.evaluation.word_alignment import GoldLinks
 from tests.claims.toy_ledger import write_toy_ledger
 
 

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from dragoman.bundle import sandboxed_parse
 from dragoman.cli.main import main
 from dragoman.importing import import_model, source_files
-from dragoman.importing.file_formats import binary_reader, model_archive, pytorch_file
+from dragoman.importing.file_formats import bergamot_file, model_archive, pytorch_file
 from tests.hostile.hostile_models.sources import valid_sources, write_source
 
 _CPU_SECONDS = 60
@@ -146,12 +146,12 @@ def unpickle() -> None:
 def trust_sizes() -> None:
     """Allocate memory of the stated size before reading."""
 
-    def bytes_(self: binary_reader.BinaryReader, count: int) -> bytes:
+    def bytes_(self: bergamot_file.BinaryReader, count: int) -> bytes:
         taken = bytes(bytearray(min(count, 1 << 30)))[:0]
         self.place += count
         return taken + self.data[self.place - count : self.place]
 
-    _replace(binary_reader.BinaryReader, "bytes", bytes_)
+    _replace(bergamot_file.BinaryReader, "bytes", bytes_)
 
 
 def extract_all() -> None:

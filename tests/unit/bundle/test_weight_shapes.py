@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from dragoman.bundle.weight_shapes import weight_shapes
+from dragoman.bundle.weights import weight_shapes
 from dragoman.config import ModelConfig, TransformerConfig, parse_config
 from dragoman.errors import ConfigError
 from testkit.presets import MODELS, SOURCE_VOCAB, TARGET_VOCAB, fresh_model, tiny_config

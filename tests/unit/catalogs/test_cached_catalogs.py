@@ -11,7 +11,7 @@ import pytest
 
 from dragoman import environment
 from dragoman.catalogs import http_client
-from dragoman.catalogs.choose import search
+from dragoman.catalogs.catalog_model import search
 from dragoman.catalogs.find_catalog import default_catalog, read_catalog
 from dragoman.catalogs.http_client import Access
 from dragoman.errors import ConfigError, DataError, DragomanError, MissingExtraError

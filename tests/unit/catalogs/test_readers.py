@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.catalogs.catalog_model import CatalogFile, CatalogModel
-from dragoman.catalogs.choose import choose, route, search
+from dragoman.catalogs.catalog_model import CatalogFile, CatalogModel, choose, route, search
 from dragoman.catalogs.download import download_model
 from dragoman.catalogs.find_catalog import KINDS, Catalog, complete, default_catalog, hub_model, read_catalog
 from dragoman.catalogs.http_client import Access

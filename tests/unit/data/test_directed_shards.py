@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman.data.directed_shards import DirectedShards, DirectionView
-from dragoman.data.shards import Shards
+from dragoman.data.shards import DirectedShards, DirectionView, Shards
 from tests.unit.data.test_shards import read, write
 
 PAIRS = [([1, 2], [3]), ([4], [5, 6, 7]), ([8, 9, 10], [11, 12])]

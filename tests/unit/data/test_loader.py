@@ -19,9 +19,8 @@ import torch
 from dragoman.config.corpus import AugmentConfig
 from dragoman.data.augmentation import Augmentation
 from dragoman.data.batch_plan import BatchPlan, CorpusRows, PlannedBatch, StreamPosition
-from dragoman.data.directed_shards import DirectedShards, DirectionView
 from dragoman.data.loader import BatchLoader, PairLinks, SubwordSampling, _WorkerContext
-from dragoman.data.shards import Shards, ShardWriter
+from dragoman.data.shards import DirectedShards, DirectionView, Shards, ShardWriter
 from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.errors import ConfigError, DataError
 from dragoman.text import EOS_ID, SentencePieceTokenizer, train_characters, train_sentencepiece

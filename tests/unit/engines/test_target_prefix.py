@@ -9,8 +9,7 @@ import pytest
 
 from dragoman.config.search import SearchSettings
 from dragoman.engines.directions import TargetPrefixEngine, begin_translations
-from dragoman.engines.incremental import IncrementalEngine
-from dragoman.engines.protocol import AttentionEngine
+from dragoman.engines.protocol import AttentionEngine, IncrementalEngine
 from dragoman.search.hypothesis import SearchTrace, TraceNode
 from testkit.presets import MODELS
 from tests.unit.search.toy_models import SOURCES, sentences, toy_engine

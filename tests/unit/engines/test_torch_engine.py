@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from dragoman.data.batch import Batch
-from dragoman.engines.incremental import IncrementalEngine
+from dragoman.engines.protocol import IncrementalEngine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.search import SearchSettings
 from dragoman.text import BOS_ID, EOS_ID

@@ -18,7 +18,7 @@ from dragoman.config.search import SearchSettings
 from dragoman.engines.ctranslate2.export import export_ctranslate2
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import BundleError, ConfigError
-from dragoman.importing.file_formats.ctranslate2_file import read_variables
+from dragoman.importing.file_formats.bergamot_file import read_variables
 from dragoman.importing.import_model import import_model
 from dragoman.search.hypothesis import SearchInput
 from testkit.random_models.random_marian import SHAPES, write_folder

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.importing.language_pairs import find_pair
+from dragoman.importing.language_tokens import find_pair
 
 
 @pytest.mark.parametrize(

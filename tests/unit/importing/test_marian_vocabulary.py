@@ -14,7 +14,7 @@ from dragoman.config.search import SearchSettings
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import BundleError
 from dragoman.importing.import_model import import_model
-from dragoman.importing.marian_vocabulary import parse_token_list
+from dragoman.importing.marian_folder import parse_token_list
 from dragoman.search.hypothesis import SearchInput
 from testkit.random_models.random_firefox import options, random_arrays, write_npz
 from testkit.random_models.random_marian import SHAPES, write_vocabularies

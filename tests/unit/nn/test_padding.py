@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.nn.padding import is_real, masked_softmax, reverse_real
+from dragoman.nn.batches import is_real, masked_softmax, reverse_real
 from testkit.generators import Numbers, lengths, seeds
 
 real_lengths = lengths(most_rows=4, longest=6)

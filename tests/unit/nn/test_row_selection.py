@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.nn.row_selection import Rows
+from dragoman.nn.batches import Rows
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dragoman.engines.incremental import EnsembleEngine
+from dragoman.engines.protocol import EnsembleEngine
 from dragoman.search import SearchSettings
 from dragoman.text import BOS_ID
 from testkit.presets import MODELS

@@ -1,6 +1,6 @@
 """Links between words of pairs, learned from the pairs."""
 
-from dragoman.text.word_links import WordLinks
+from dragoman.text.words import WordLinks
 from tests.unit.data.preparation.corpus import GERMAN, pairs
 
 WORDS = {source: target for source, target in GERMAN.items() if " " not in source}

@@ -11,9 +11,9 @@ from dragoman.config import LoraConfig, TrainingConfig
 from dragoman.config.config_file import parse_config
 from dragoman.errors import ConfigError
 from dragoman.models import Model, build_model
-from dragoman.training.lora import LoraFactors, add_lora
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.step import train_step
+from dragoman.training.warm_start import LoraFactors, add_lora
 from testkit.presets import EVERY_LENGTH, MODELS, SOURCE_VOCAB, TARGET_VOCAB, sentences, tiny_config, tiny_model
 
 SSRU = "vaswani2017-desk + model.decoder=ssru"

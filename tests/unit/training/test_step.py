@@ -12,7 +12,7 @@ from torch import Tensor
 from dragoman.config import TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.models import Model
-from dragoman.nn.padding import is_real
+from dragoman.nn.batches import is_real
 from dragoman.nn.stateless_noise import Noise
 from dragoman.training.losses import RewardBaseline
 from dragoman.training.optimizer import OPTIMIZERS, build_optimizer

@@ -13,8 +13,7 @@ from dragoman.api.files.input_lines import STDIN, read_lines
 from dragoman.api.translation.options import PairError
 from dragoman.api.translation.translator import Translator
 from dragoman.config.alignment import AlignmentSettings
-from dragoman.evaluation.alignment.error_rate import GoldLinks, Links
-from dragoman.evaluation.alignment.formats import parse_gold_links
+from dragoman.evaluation.word_alignment import GoldLinks, Links, parse_gold_links
 
 
 def align_pairs(

@@ -14,12 +14,11 @@ from dragoman.api.translation.options import PairError
 from dragoman.api.translation.translator import Translator
 from dragoman.api.translation.word_alignment import WordAlignment, require_attention
 from dragoman.config.alignment import USUAL_MAP, AttentionChoice, AttentionReading, Symmetrization
-from dragoman.engines.incremental import EnsembleEngine
-from dragoman.engines.protocol import AttentionEngine, Engine
+from dragoman.engines.protocol import AttentionEngine, Engine, EnsembleEngine
 from dragoman.errors import ConfigError
-from dragoman.evaluation.alignment.error_rate import Links
-from dragoman.evaluation.alignment.extraction import (
+from dragoman.evaluation.word_alignment import (
     SYMMETRIZATIONS,
+    Links,
     product_links,
     swapped,
 )

@@ -45,7 +45,7 @@ from dragoman.evaluation.results import (
     TestSet,
 )
 from dragoman.evaluation.robustness import score_perturbation
-from dragoman.evaluation.significance.paired import paired_test
+from dragoman.evaluation.significance.resampling import paired_test
 from dragoman.progress import NoProgress, Progress
 
 _SUBSET_METRICS = (

@@ -8,7 +8,7 @@ from dragoman.config.evaluation import EvaluationSettings
 from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.metrics.sentence_statistics import signed_metric
 from dragoman.evaluation.results import SystemResult, useless_bleu
-from dragoman.evaluation.significance.bootstrap import seed_setting
+from dragoman.evaluation.significance.resampling import seed_setting
 from dragoman.text.other_language import column_languages, language_note, swapped_note
 
 

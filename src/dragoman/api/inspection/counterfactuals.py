@@ -10,8 +10,7 @@ from dragoman.api.translation.forced_decoding import ForcedDecoder
 from dragoman.api.translation.postprocessor import Postprocessor
 from dragoman.api.translation.prepared_text import Chunk
 from dragoman.config.search import SearchSettings
-from dragoman.engines.incremental import IncrementalEngine
-from dragoman.engines.protocol import Engine
+from dragoman.engines.protocol import Engine, IncrementalEngine
 from dragoman.errors import ConfigError
 from dragoman.inspection.result import Candidate, Counterfactual
 from dragoman.search.decoding_protocol import Floats

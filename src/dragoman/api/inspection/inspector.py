@@ -24,8 +24,7 @@ from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.config.schema import aligns_input, has_guided_alignment
 from dragoman.config.search import SearchSettings
-from dragoman.engines.incremental import IncrementalEngine
-from dragoman.engines.protocol import AttentionEngine
+from dragoman.engines.protocol import AttentionEngine, IncrementalEngine
 from dragoman.errors import ConfigError, DataError
 from dragoman.inspection.result import BeamNode, Counterfactual, InspectionResult
 from dragoman.search.decoding_protocol import Floats

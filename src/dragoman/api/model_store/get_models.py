@@ -29,8 +29,7 @@ from dragoman.api.model_store.store_writer import (
 )
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle.model_store import ModelEntry, ModelStore, StoredVersion
-from dragoman.catalogs.catalog_model import CatalogModel
-from dragoman.catalogs.choose import route
+from dragoman.catalogs.catalog_model import CatalogModel, route
 from dragoman.catalogs.download import download_model
 from dragoman.catalogs.find_catalog import KINDS, complete, default_catalog, hub_model, read_catalog
 from dragoman.catalogs.http_client import Access

@@ -13,7 +13,7 @@ from typing import Any
 from fsspec.implementations.local import LocalFileSystem
 
 from dragoman.bundle.verified_folder import MANIFEST, read_manifest, verify
-from dragoman.data.readers.file_systems import open_file_system
+from dragoman.data.readers.streams import open_file_system
 from dragoman.errors import BundleError, ConfigError
 from dragoman.files import file_lock, fsync, sha256_of_file
 from dragoman.run_files import CHECKPOINTS, LOCK, PROJECT

@@ -18,8 +18,7 @@ from dragoman.engines.directions import directed_tokenizers, target_prefix
 from dragoman.evaluation.metrics.corpus_scores import compute_score
 from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics, missing_bleu_package
 from dragoman.evaluation.results import SetScore, SignificanceTest
-from dragoman.evaluation.significance.bootstrap import DEFAULT_RESAMPLES
-from dragoman.evaluation.significance.paired import paired_test
+from dragoman.evaluation.significance.resampling import DEFAULT_RESAMPLES, paired_test
 from dragoman.models.base import Model
 from dragoman.text import Normalizer, Tokenizer
 

@@ -13,8 +13,7 @@ import numpy as np
 from dragoman.config import Config
 from dragoman.data.batch_plan import BatchPlan, CorpusRows
 from dragoman.data.check.advice import find_headers, find_misuse
-from dragoman.data.check.check import check
-from dragoman.data.check.measure import PairSample, measure_corpora
+from dragoman.data.check.check import PairSample, check, measure_corpora
 from dragoman.data.check.report_types import BatchStatistics, CheckReport, TrainingCost
 from dragoman.data.preparation.preparation import Preparation
 from dragoman.data.preparation.prepared_data import PreparedData

@@ -47,11 +47,10 @@ from dragoman.training.callbacks.run_record import RunRecord
 from dragoman.training.checkpoint import CheckpointStore, load_weights
 from dragoman.training.distributed.process_group import ProcessGroup, join_process_group
 from dragoman.training.dry_run import with_precision
-from dragoman.training.lora import choose_trained
 from dragoman.training.thread_controller import single_thread
 from dragoman.training.trainer import Trainer
 from dragoman.training.validator import DirectionValidationSets, ValidationSet
-from dragoman.training.warm_start import copy_bundle_weights
+from dragoman.training.warm_start import choose_trained, copy_bundle_weights
 
 
 @dataclass(frozen=True)

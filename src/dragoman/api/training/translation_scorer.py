@@ -12,8 +12,8 @@ from dragoman.config import Config
 from dragoman.config.corpus import Direction
 from dragoman.data.batch import Batch
 from dragoman.data.batch_plan import cut_by_tokens, order_by_length
-from dragoman.data.directed_shards import DirectedShards
 from dragoman.data.preparation.prepared_data import PreparedData
+from dragoman.data.shards import DirectedShards
 from dragoman.data.token_pairs import SIDES, Pairs
 from dragoman.engines.directions import TargetPrefixEngine, directed_tokenizers, target_prefix
 from dragoman.engines.protocol import Engine

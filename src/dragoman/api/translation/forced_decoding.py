@@ -10,8 +10,7 @@ from dragoman.api.translation.attention import with_next_steps
 from dragoman.api.translation.batching import batch_by_length
 from dragoman.api.translation.options import PairError
 from dragoman.api.translation.prepared_text import Chunk
-from dragoman.engines.incremental import EnsembleEngine
-from dragoman.engines.protocol import AttentionEngine, Engine
+from dragoman.engines.protocol import AttentionEngine, Engine, EnsembleEngine
 from dragoman.errors import ConfigError
 from dragoman.search.hypothesis import Hypothesis
 

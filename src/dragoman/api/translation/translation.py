@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dragoman.evaluation.alignment.error_rate import Links
 from dragoman.evaluation.quality_flags import LEFT_FLAGS, Flag
+from dragoman.evaluation.word_alignment import Links
 from dragoman.markup.protected_spans import find_damage, find_placeholders, placeholder_strings
 from dragoman.search.hypothesis import TraceNode
 from dragoman.storage.memory_reader import MemoryMatch, MemoryReader

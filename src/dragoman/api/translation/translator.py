@@ -48,7 +48,7 @@ from dragoman.engines.protocol import Engine
 from dragoman.engines.select import open_engine
 from dragoman.environment import check_process
 from dragoman.errors import ConfigError
-from dragoman.evaluation.alignment.error_rate import Links
+from dragoman.evaluation.word_alignment import Links
 from dragoman.markup.placeholders.guarded_unit import guard_text
 from dragoman.progress import Progress
 from dragoman.search.decoding_protocol import SearchMonitor

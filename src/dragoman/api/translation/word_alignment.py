@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import ConfigError
-from dragoman.evaluation.alignment.error_rate import Links
-from dragoman.evaluation.alignment.extraction import argmax_links
+from dragoman.evaluation.word_alignment import Links, argmax_links
 from dragoman.text import EOS_ID, SPECIALS, map_words, merge_token_weights
 from dragoman.text.characters import is_spaceless
 from dragoman.text.tokenizers.notation import PREFIX_MARK, SPACE_MARK, join_tokens

@@ -117,7 +117,7 @@ class _Alignment:
     def print_links(self) -> None:
         """Print the links of the chosen maps, of both directions if there are two models."""
         from dragoman.api.alignment.align_pairs import attention_both_ways
-        from dragoman.evaluation.alignment.formats import pharaoh_line
+        from dragoman.evaluation.word_alignment import pharaoh_line
 
         forward, backward = self.forward(), self.backward()
         before = 0
@@ -135,8 +135,7 @@ class _Alignment:
         """Print the errors of each direction against gold links, and of the chosen symmetrization or of all."""
         from dragoman.api.alignment.align_pairs import attention_both_ways, read_gold
         from dragoman.cli.screens.progress import ProgressDisplay
-        from dragoman.evaluation.alignment.error_rate import score_alignment
-        from dragoman.evaluation.alignment.extraction import swapped
+        from dragoman.evaluation.word_alignment import score_alignment, swapped
 
         settings, forward = self.settings, self.forward()
         pairs = [pair for some in self._noted_pairs(forward) for pair in some]

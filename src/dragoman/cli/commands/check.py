@@ -57,8 +57,8 @@ def check(  # noqa: PLR0913, PLR0917 -- one parameter per option
         from dragoman.api.training.preparation import check_corpora
         from dragoman.cli.screens.check import print_report
         from dragoman.cli.screens.progress import ProgressDisplay
-        from dragoman.data.check.check_findings import verdict
         from dragoman.data.check.page import render_check_page
+        from dragoman.data.check.report_types import verdict
         from dragoman.files import write_json
 
         with ProgressDisplay() as progress:

@@ -131,7 +131,7 @@ def search(
 ) -> None:
     """List the models of the public catalogs, or of one catalog, for a language or a pair."""
     with report_errors("run it again"):
-        from dragoman.catalogs.choose import search as find
+        from dragoman.catalogs.catalog_model import search as find
         from dragoman.catalogs.http_client import Access
 
         found = find(_offered(kind, catalog, Access(offline=offline, allow_http=allow_http)), text)

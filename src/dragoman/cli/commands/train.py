@@ -184,7 +184,7 @@ def _more_training(settings: Config) -> str:
 
 def _translates(scores: Sequence[SetScore], target: str) -> bool:
     """Return whether a score of the trained model is that of a model that translates."""
-    from dragoman.evaluation.metrics.metadata import MIN_USEFUL_BLEU, is_bleu_unsuited
+    from dragoman.evaluation.results import MIN_USEFUL_BLEU, is_bleu_unsuited
 
     found = [
         score.value for each in scores if each.model == "trained" for score in each.scores if score.metric == "bleu"
@@ -194,8 +194,7 @@ def _translates(scores: Sequence[SetScore], target: str) -> bool:
 
 def _significance_note(tests: Sequence[SignificanceTest]) -> str:
     """Explain the mark of the scores that differ from those of the base, or state that there is none."""
-    from dragoman.evaluation.metrics.metadata import SIGNIFICANCE_LEVEL
-    from dragoman.evaluation.results import SIGNIFICANCE_MARK
+    from dragoman.evaluation.results import SIGNIFICANCE_LEVEL, SIGNIFICANCE_MARK
 
     is_marked = any(test.is_significant for test in tests)
     begin = f"{SIGNIFICANCE_MARK} differs" if is_marked else "no score differs"
@@ -204,7 +203,7 @@ def _significance_note(tests: Sequence[SignificanceTest]) -> str:
 
 def _worse_note(scores: Sequence[SetScore]) -> str:
     """Return a note on the sets with a score that is significantly lower than that of the base; empty if none is."""
-    from dragoman.evaluation.metrics.metadata import format_metric_value
+    from dragoman.evaluation.results import format_metric_value
     from dragoman.reporting.number_format import metric_title
 
     found = []

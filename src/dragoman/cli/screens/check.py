@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from dragoman.cli.console import echo
-from dragoman.data.check.check_findings import (
+from dragoman.data.check.report_types import (
+    CheckReport,
     DropStep,
     languages,
     leaks,
@@ -15,7 +16,6 @@ from dragoman.data.check.check_findings import (
     verdict,
     waterfall,
 )
-from dragoman.data.check.report_types import CheckReport
 from dragoman.data.preparation.tokenizer_stage import grown_note
 from dragoman.data.reason_counts import reading_notes
 from dragoman.reporting.number_format import (

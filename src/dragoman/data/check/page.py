@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from dragoman.data.check.check_findings import languages, leaks, merged, training, verdict, waterfall
-from dragoman.data.check.report_types import CheckReport
+from dragoman.data.check.report_types import CheckReport, languages, leaks, merged, training, verdict, waterfall
 from dragoman.data.preparation.selected_pairs import is_leak
 from dragoman.data.reason_counts import Tally
 from dragoman.reporting.html import render_page

@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from dragoman.data.duplicates.drop_decisions import HELD_OUT, Decision, DecisionFile, read_drops, write_drops
 from dragoman.data.duplicates.exact_duplicates import DuplicateCount, mark_repeated_keys, part_ranges
 from dragoman.data.duplicates.pair_keys import NARROW, KeyKind, read_keys, write_key_file
-from dragoman.data.duplicates.shingles import band_keys, bands_for
-from dragoman.data.duplicates.stored_pairs import PairComparer
+from dragoman.data.duplicates.stored_pairs import PairComparer, band_keys, bands_for
 from dragoman.data.reason_counts import MAX_EXAMPLES
 from dragoman.data.worker_processes import IN_PROCESS, ProgressCallback, Workers, step_progress
 

@@ -8,9 +8,8 @@ from typing import Any, Self
 from dragoman.config import Config, DataConfig
 from dragoman.data.augmentation import Augmentation
 from dragoman.data.batch_plan import BatchPlan, CorpusRows
-from dragoman.data.directed_shards import DirectedShards, DirectionView
 from dragoman.data.readers.streams import is_url, join_names
-from dragoman.data.shards import Shards
+from dragoman.data.shards import DirectedShards, DirectionView, Shards
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import read_json, sha256_of_file

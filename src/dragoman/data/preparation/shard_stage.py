@@ -166,9 +166,7 @@ def encode(
 
 
 def _sentences(
-    encoded: list[list[int]],
-    lengths: np.ndarray[Any, np.dtype[np.int64]],
-    keep: np.ndarray[Any, np.dtype[np.bool_]],
+    encoded: list[list[int]], lengths: np.ndarray[Any, np.dtype[np.int64]], keep: np.ndarray[Any, np.dtype[np.bool_]]
 ) -> Sentences:
     wanted = encoded if keep.all() else [encoded[row] for row in np.flatnonzero(keep)]
     total = int(lengths[keep].sum())

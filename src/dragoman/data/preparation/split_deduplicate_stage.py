@@ -18,14 +18,7 @@ from dragoman.data.duplicates.near_duplicates import mark_near_duplicates, write
 from dragoman.data.duplicates.stored_pairs import fetch_rows
 from dragoman.data.preparation.cached_stage import Stage, versions
 from dragoman.data.preparation.clean_stage import AS_IN_TRAINING, CleanedCorpus
-from dragoman.data.preparation.selected_pairs import (
-    DECISIONS,
-    TAKEN,
-    PairChunk,
-    SelectedPairs,
-    chunks_of,
-    leaked_as,
-)
+from dragoman.data.preparation.selected_pairs import DECISIONS, TAKEN, PairChunk, SelectedPairs, chunks_of, leaked_as
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.data.worker_processes import Workers
 from dragoman.errors import DataError
@@ -100,12 +93,7 @@ class _Selection:
         taken = self._take(wanted, data.seed, both_ways=both_ways)  # after dropping leaks, so that sets do not overlap
         leaks |= self._leaks(taken, cleaning.leakage)
         repeats = mark_duplicates(
-            self._keys,
-            self._starts,
-            cleaning.duplicates,
-            self._fates,
-            workers=self._workers,
-            progress=self._advance,
+            self._keys, self._starts, cleaning.duplicates, self._fates, workers=self._workers, progress=self._advance
         )
         for kind, those in repeats.items():
             self._count_repeats(f"duplicate {kind}", those)

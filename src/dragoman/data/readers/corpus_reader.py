@@ -8,7 +8,6 @@ from pathlib import Path
 
 from dragoman.config.corpus import CorpusConfig
 from dragoman.data.reader_protocol import CorpusReader
-from dragoman.data.readers.file_systems import open_file_system
 from dragoman.data.readers.formats.csv import CsvReader, TsvReader
 from dragoman.data.readers.formats.jsonl import JsonReader
 from dragoman.data.readers.formats.line_pairs import LinePairReader
@@ -19,6 +18,7 @@ from dragoman.data.readers.streams import (
     describe_folder,
     is_url,
     join_names,
+    open_file_system,
     open_stream,
     plain_name,
     stored_size,

@@ -26,18 +26,20 @@ from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
 from dragoman.config.search import SearchSettings
-from dragoman.engines.ctranslate2.adapted_search import BatchSearch
+from dragoman.engines.ctranslate2.adapted_search import BatchSearch, search_phrases
 from dragoman.engines.ctranslate2.export import FORMAT, PACKAGES, export_ctranslate2, longest_sentence, vocabulary_of
-from dragoman.engines.ctranslate2.phrase_search import search_phrases
-from dragoman.engines.ctranslate2.token_id_client import CancellationOnly, TranslatorClient, hypothesis
-from dragoman.engines.ctranslate2.torch_free_import import import_ctranslate2
+from dragoman.engines.ctranslate2.token_id_client import (
+    CancellationOnly,
+    TranslatorClient,
+    hypothesis,
+    import_ctranslate2,
+)
 from dragoman.engines.export_cache import Precision, cached_export
 from dragoman.engines.protocol import Device
 from dragoman.environment import default_threads
 from dragoman.errors import ConfigError, DataError
 from dragoman.search.decoding_protocol import SearchMonitor
-from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchOptions
-from dragoman.search.penalties import Penalties
+from dragoman.search.hypothesis import Hypothesis, Penalties, SearchInput, SearchOptions
 
 
 @dataclass(eq=False)
@@ -61,12 +63,7 @@ class CTranslate2Engine:
 
     @classmethod
     def open(
-        cls,
-        bundle: Bundle,
-        *,
-        precision: Precision = "float32",
-        threads: int | None = None,
-        device: Device = "cpu",
+        cls, bundle: Bundle, *, precision: Precision = "float32", threads: int | None = None, device: Device = "cpu"
     ) -> Self:
         """Open the model of a bundle from its export, which is created if necessary (reported in `note`).
 

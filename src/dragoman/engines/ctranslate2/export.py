@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dragoman.bundle import Bundle
 from dragoman.config import Config
 from dragoman.config.schema import TransformerConfig, has_guided_alignment
-from dragoman.engines.ctranslate2.torch_free_import import import_ctranslate2
+from dragoman.engines.ctranslate2.token_id_client import import_ctranslate2
 from dragoman.engines.export_cache import Precision
 from dragoman.engines.position_table import longest_sentence as longest_positions
 from dragoman.engines.position_table import position_table

@@ -8,14 +8,9 @@ from sacrebleu.metrics.chrf import CHRF
 
 from dragoman.config.evaluation import METRICS
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.sentence_statistics import (
-    Statistics,
-    check_sizes,
-    corpus_statistics,
-    signed_metric,
-)
+from dragoman.evaluation.metrics.sentence_statistics import Statistics, check_sizes, corpus_statistics, signed_metric
 from dragoman.evaluation.results import Interval, LengthBin, Score
-from dragoman.evaluation.significance.bootstrap import (
+from dragoman.evaluation.significance.resampling import (
     DEFAULT_RESAMPLES,
     resampled_scores,
     score_of_totals,

@@ -1,6 +1,6 @@
-"""Read binary files of Marian and Bergamot (Firefox Translations): weights, and lexical shortlists (lex.*.bin).
+"""Read binary files of Marian and Bergamot (weights; shortlists, lex.*.bin) and of CTranslate2 (versions 2 to 6).
 
-Weights are float32 arrays, and int8 arrays with a multiplier. Layout: version and count; per array the lengths of name,
+Marian: float32 arrays, and int8 arrays with a multiplier. Layout: version and count; per array the lengths of name,
 shape and data, and the number type; all names; all shapes; padding; all data. An int8 array is followed by the factor
 that it was multiplied by. Matrices of int8 are transposed, except embeddings.
 
@@ -10,6 +10,9 @@ length of the lists; offsets (uint64), one per source token and the end; lists o
 
 import functools
 import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +20,165 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import BundleError
-from dragoman.importing.file_formats.binary_reader import BinaryReader, check_shape
 from dragoman.importing.file_formats.weight_table import WeightTable
+
+_MAX_DIMENSIONS = 8
+
+
+@dataclass
+class BinaryReader:
+    """The content of a file, and the position in it."""
+
+    path: Path
+    data: bytes
+    place: int = 0
+
+    def number(self, form: str) -> int:
+        """Read one number; `form` is a code of `struct`, in little-endian order."""
+        return self.numbers(form, 1)[0]
+
+    def numbers(self, form: str, count: int) -> tuple[int, ...]:
+        pattern = f"<{count}{form}"
+        return struct.unpack(pattern, self.bytes(struct.calcsize(pattern)))
+
+    def bytes(self, count: int) -> bytes:
+        if not 0 <= count <= len(self.data) - self.place:
+            raise BundleError(
+                f"{self.path} ends at byte {len(self.data):,}, but must hold {count:,} bytes at {self.place:,}; "
+                "get the file again"
+            )
+        self.place += count
+        return self.data[self.place - count : self.place]
+
+    def text(self, count: int) -> str:
+        """Read a string that ends with a zero byte."""
+        try:
+            return self.bytes(count).rstrip(b"\0").decode("utf-8")
+        except UnicodeDecodeError:
+            raise BundleError(f"{self.path} must hold names in UTF-8; get the file again") from None
+
+    def check_end(self) -> None:
+        """Require that everything was read."""
+        if self.place != len(self.data):
+            raise BundleError(
+                f"{self.path} must end at position {self.place:,}, got {len(self.data):,} bytes; get the file again"
+            )
+
+
+def check_shape(path: Path, name: str, shape: Sequence[int], item: int, size: int) -> None:
+    """Require that an array of this shape, with `item` bytes per number, has this size."""
+    count = 1
+    for length in shape:
+        count *= length
+    if len(shape) > _MAX_DIMENSIONS or any(length < 0 for length in shape) or count * item != size:
+        raise BundleError(
+            f"{ascii(name)[1:-1][:80]} in {path} must have the size of its shape {ascii(tuple(shape))[:60]}, got "
+            f"{size:,} bytes; get the file again"
+        )
+
+
+_VERSIONS = range(2, 7)
+_TYPES = ("<f4", "<i1", "<i2", "<i4", "<f2", "<u2")
+_INT8_ID, _INT16, _BFLOAT16 = 1, 2, 5
+_OLD_TYPES = {1: 1, 2: 2, 4: 0}  # bytes per item -> type, before version 4
+_MAX_VARIABLES = 100_000
+_MAX_GROWTH = 16  # int8 takes 4 times as much in float32, and tied embeddings are aliases
+_SMALL = 1 << 20
+_INT16_SCALE = 1000.0  # of files without a scale
+
+Variable = tuple[int, NDArray[Any]]
+
+
+class CTranslate2File:
+    """Name and revision of the specification, scalar attributes, and weights. `flags` are attributes of one byte."""
+
+    def __init__(self, specification: str, revision: int, variables: dict[str, Variable]) -> None:
+        self.specification = specification
+        self.revision = revision
+        self.attributes = {name: float(array.reshape(())) for name, (_, array) in variables.items() if array.ndim == 0}
+        self.flags = {name for name, (kind, array) in variables.items() if array.ndim == 0 and kind == _INT8_ID}
+        arrays = {name: value for name, value in variables.items() if value[1].ndim}
+        scales = {f"{name}_scale" for name, (kind, _) in arrays.items() if kind in (_INT8_ID, _INT16)}
+        weights = {
+            name: functools.partial(_floats, kind, array, variables.get(f"{name}_scale"))
+            for name, (kind, array) in arrays.items()
+            if name not in scales
+        }
+        self.weights = WeightTable(weights, {name: arrays[name][1].shape for name in weights})
+
+    def attribute(self, name: str, default: float) -> float:
+        """A scalar; absent ones have the default of CTranslate2."""
+        return self.attributes.get(name, default)
+
+
+def read_variables(path: Path) -> CTranslate2File:
+    """Parse the file."""
+    reader = BinaryReader(path, path.read_bytes())
+    version = reader.number("I")
+    if version not in _VERSIONS:
+        raise BundleError(
+            f"{path} must be of a version from {_VERSIONS[0]} to {_VERSIONS[-1]}, got {version}; convert the model "
+            "again with a current CTranslate2"
+        )
+    specification, revision = reader.text(reader.number("H")), reader.number("I")
+    count = reader.number("I")
+    if count > _MAX_VARIABLES:
+        raise BundleError(f"{path} must hold at most {_MAX_VARIABLES:,} variables, got {count:,}; get the file again")
+    variables: dict[str, Variable] = {}
+    for _ in range(count):
+        name = reader.text(reader.number("H"))
+        variables[name] = _variable(reader, name, version)
+    if version > 2:
+        aliases = reader.number("I")
+        if aliases > _MAX_VARIABLES:
+            raise BundleError(
+                f"{path} must hold at most {_MAX_VARIABLES:,} aliases, got {aliases:,}; get the file again"
+            )
+        for _ in range(aliases):
+            alias, name = (reader.text(reader.number("H")) for _ in range(2))
+            for ending in ("", "_scale"):
+                if name + ending in variables:
+                    variables[alias + ending] = variables[name + ending]
+    reader.check_end()
+    size = sum(4 * array.size for _, array in variables.values())  # in float32, aliases included
+    if size > _MAX_GROWTH * path.stat().st_size + _SMALL:
+        raise BundleError(
+            f"{path} must have at most {_MAX_GROWTH} times its size as weights, got {size:,} bytes; get the file again"
+        )
+    return CTranslate2File(specification, revision, variables)
+
+
+def _variable(reader: BinaryReader, name: str, version: int) -> Variable:
+    shape = reader.numbers("I", reader.number("B"))
+    kind, count = reader.number("B"), reader.number("I")
+    if version < 4:
+        size = kind * count
+        kind = _OLD_TYPES.get(kind, len(_TYPES))
+    else:
+        size = count
+    if kind >= len(_TYPES):
+        raise BundleError(f"{ascii(name)[:80]} in {reader.path} must have a known number format; get the file again")
+    item = np.dtype(_TYPES[kind]).itemsize
+    check_shape(reader.path, name, shape, item, size)
+    return kind, np.frombuffer(reader.bytes(size), _TYPES[kind]).reshape(shape)
+
+
+def _floats(kind: int, array: NDArray[Any], scale: Variable | None) -> NDArray[Any]:
+    """Numbers in float32: w = q / scale, with one scale per row or one for all."""
+    if kind == _BFLOAT16:
+        return (array.astype("<u4") << 16).view("<f4")
+    if kind not in (_INT8_ID, _INT16):
+        return array
+    if scale is None and kind == _INT8_ID:
+        raise BundleError("int8 weights must come with their scales; convert the model again")
+    stored = np.array(_INT16_SCALE) if scale is None else _floats(scale[0], scale[1], None)
+    scales: NDArray[np.float32] = np.asarray(stored, np.float32)
+    if scales.ndim and (array.ndim != 2 or scales.shape != (array.shape[0],)):
+        raise BundleError("int8 weights must have one scale per row; convert the model again")
+    if not np.all(np.isfinite(scales)) or not np.all(scales != 0) or math.prod(array.shape) == 0:
+        raise BundleError("scales of int8 weights must be finite and not 0; convert the model again")
+    return array.astype(np.float32) / (scales[:, np.newaxis] if scales.ndim else scales)
+
 
 _VERSION = 1
 _FLOAT32, _INT8, _INTGEMM8 = 0x404, 0x101, 0x4101

@@ -6,8 +6,7 @@ from typing import Any
 
 from dragoman.config.search import SearchSettings
 from dragoman.evaluation.aggregate_members import describe_test
-from dragoman.evaluation.metrics.metadata import decimals
-from dragoman.evaluation.results import Evaluation, MemberResult, Throughput
+from dragoman.evaluation.results import Evaluation, MemberResult, Throughput, decimals
 from dragoman.inspection.comparison.report_types import ComparisonReport, ModelDetails, TrainingSummary
 from dragoman.reporting.number_format import format_bytes, format_compact, format_count, format_duration, metric_title
 from dragoman.reporting.safe_display_text import visible

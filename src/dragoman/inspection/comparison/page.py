@@ -6,16 +6,17 @@ from difflib import SequenceMatcher
 from typing import Any, Literal
 
 from dragoman.evaluation.aggregate_members import describe_test
-from dragoman.evaluation.metrics.metadata import (
+from dragoman.evaluation.results import (
     SENTENCE_METRIC,
     SIGNIFICANCE_LEVEL,
+    Evaluation,
+    LengthBin,
     format_difference,
     format_metric_value,
     format_p_value,
     is_improvement,
     is_lower_better,
 )
-from dragoman.evaluation.results import Evaluation, LengthBin
 from dragoman.inspection.comparison.model_tables import (
     compare_settings,
     cost_tables,

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dragoman.evaluation.aggregate_members import describe_test
-from dragoman.evaluation.metrics.metadata import (
+from dragoman.evaluation.results import (
+    Evaluation,
+    SignificanceTest,
+    SystemResult,
     format_metric_value,
     format_p_value,
+    format_score,
     is_improvement,
     is_lower_better,
+    useless_bleu,
 )
-from dragoman.evaluation.results import Evaluation, SignificanceTest, SystemResult, format_score, useless_bleu
 from dragoman.inspection.comparison.report_types import ComparisonReport, ModelDetails, TrainingSummary
 from dragoman.reporting.number_format import metric_title
 from dragoman.reporting.verdict import Verdict

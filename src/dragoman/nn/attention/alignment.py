@@ -12,9 +12,7 @@ from torch.nn import functional as F
 
 from dragoman.nn import deferred_gradient
 from dragoman.nn.attention.memory import Memory
-from dragoman.nn.compute_dtype import at_least_float32
-from dragoman.nn.padding import masked_softmax
-from dragoman.nn.row_selection import Rows
+from dragoman.nn.batches import Rows, at_least_float32, masked_softmax
 from dragoman.nn.stateless_noise import Noise
 
 ScoreCallable = Callable[[Tensor, Tensor], Tensor]

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from dragoman.nn import deferred_gradient
-from dragoman.nn.padding import is_real
-from dragoman.nn.row_selection import Rows
+from dragoman.nn.batches import Rows, is_real
 
 T = TypeVar("T")
 

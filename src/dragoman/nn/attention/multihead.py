@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from dragoman.nn.attention.alignment import Alignment
 from dragoman.nn.attention.memory import Memory
-from dragoman.nn.padding import masked_softmax
+from dragoman.nn.batches import masked_softmax
 from dragoman.nn.stateless_noise import Dropout, Noise
 
 

@@ -8,16 +8,16 @@ import numpy as np
 from dragoman.config.search import SearchSettings
 from dragoman.search.beam.algorithms import BeamAlgorithm, BeamStep
 from dragoman.search.decoding_protocol import DecodingState, Floats, Numbers, SearchMonitor, StartDecoding
-from dragoman.search.forbidden_tokens import StepProcessor
 from dragoman.search.hypothesis import (
     Hypothesis,
     PartialHypotheses,
+    Penalties,
     RankedHypothesis,
     SearchInput,
     SearchTrace,
+    StepProcessor,
     TraceNode,
 )
-from dragoman.search.penalties import Penalties
 from dragoman.text import BOS_ID, EOS_ID
 
 

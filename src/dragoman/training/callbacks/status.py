@@ -15,13 +15,7 @@ from dragoman.reporting.number_format import (
 )
 from dragoman.reporting.safe_display_text import visible
 from dragoman.reporting.stage_progress import RemainingTime
-from dragoman.training.callbacks.events import (
-    CallbackList,
-    StepEvent,
-    TrainingEnded,
-    TrainingStarted,
-    ValidationEvent,
-)
+from dragoman.training.callbacks.events import CallbackList, StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
 
 _WINDOW = 30.0  # seconds of training over which throughput is measured
 _MARKED = 0.5  # seconds of training between entries of that window

@@ -1,13 +1,16 @@
-"""Parallel strategies: one process, DDP, FSDP2, and sums in fixed order (same bits for any number of processes).
+"""Gradients over batches and processes: one process, DDP, FSDP2, and sums in fixed order (the same bits for all).
 
 DDP: every process has all weights, and gradients are averaged while the backward pass runs. FSDP2: weights, gradients
 and optimizer state are sharded. Ordered sum: gradients of single batches are added in the order of the batches; it is
 slower, and gives the same bits for any number of processes.
 """
 
+from __future__ import annotations
+
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
@@ -17,9 +20,113 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from dragoman.config.training import TrainingConfig
-from dragoman.nn.stateless_noise import exclude_noise_from_compilation
+from dragoman.data.batch import Batch
+from dragoman.errors import TrainingError
+from dragoman.nn.stateless_noise import Noise, exclude_noise_from_compilation
 from dragoman.training.distributed.process_group import ProcessGroup
 from dragoman.training.step import LossModule
+
+_OUT_OF_MEMORY = ("allocate memory", "out of memory", "bad_alloc", "ALLOC_FAILED")
+_FIX = "start a run with a lower training.batch_tokens and a higher training.micro_batches"
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The loss that belongs to a gradient: Σ −log p(y_t) and the target tokens of all batches of all processes."""
+
+    nll: float
+    tokens: int
+
+    @property
+    def loss(self) -> float:
+        """The mean of −log p(y_t)."""
+        return self.nll / self.tokens
+
+
+class GradientAccumulator:
+    """Sums gradients over the batches of all processes and divides by their number of target tokens.
+
+    If memory is exhausted in a run with one process, the update is repeated in smaller parts. Later batches are then
+    divided to the size that fitted, and `report` receives a message.
+    """
+
+    def __init__(
+        self, strategy: ParallelStrategy, config: TrainingConfig, group: ProcessGroup, report: Callable[[str], None]
+    ) -> None:
+        self._strategy = strategy
+        self._config = config
+        self._group = group
+        self._report = report
+        self._max_cells = 0
+
+    def accumulate(self, batches: Sequence[Batch], tokens: int, update: int) -> Gradient:
+        """Store the gradient of these batches, and of those of the other processes, in the parameters.
+
+        `tokens` is the number of target tokens of all these batches.
+        """
+        while True:
+            try:
+                sums = self._pass(batches, tokens, update)
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                error.__traceback__ = None  # its frames hold the tensors that do not fit
+                self._reduce_part_size(batches, str(error).splitlines()[0])
+            else:
+                ranks = self._group.all_gather(sums)
+                # In the order of the batches, on any number of processes.
+                return Gradient(sum(value for batch in zip(*ranks, strict=True) for value in batch), tokens)
+
+    def measure(self, batch: Batch, update: int) -> None:
+        """Compute a gradient that is discarded, to measure the speed."""
+        self._strategy.zero_gradients()
+        self._backward(batch.to(self._group.device), batch.target_tokens, update, is_last=True)
+
+    def _pass(self, batches: Sequence[Batch], tokens: int, update: int) -> list[float]:
+        """Forward and backward pass of every batch; the Σ −log p(y_t) of each."""
+        self._strategy.zero_gradients()
+        sums: list[Tensor] = []
+        for number, batch in enumerate(batches):
+            parts = self._parts(batch)
+            nll = torch.zeros((), dtype=torch.float64)
+            for index, part in enumerate(parts):
+                is_last = number + 1 == len(batches) and index + 1 == len(parts)
+                nll = nll + self._backward(part.to(self._group.device), tokens, update, is_last=is_last)
+            self._strategy.end_batch()
+            sums.append(nll)
+        self._strategy.end_update()
+        return torch.stack(sums).tolist()
+
+    def _backward(self, batch: Batch, tokens: int, update: int, *, is_last: bool) -> Tensor:
+        noise = Noise.of(self._config.seed, update, batch.rows)
+        with self._strategy.synchronization(is_last=is_last):
+            total, nll = self._strategy.loss_module(batch, noise)
+            (total * (self._strategy.gradient_divisor / tokens)).backward()
+        return nll.detach().double().cpu()
+
+    def _parts(self, batch: Batch) -> list[Batch]:
+        return batch.parts(self._max_cells) if self._max_cells else [batch]
+
+    def _reduce_part_size(self, batches: Sequence[Batch], error: str) -> None:
+        if self._group.size > 1:
+            raise TrainingError(f"a batch does not fit into the memory of a process: {error}; {_FIX}") from None
+        largest = max((part for batch in batches for part in self._parts(batch)), key=lambda part: part.cells)
+        if len(largest.rows) == 1:
+            raise TrainingError(f"one pair does not fit into memory: {error}; use a smaller model") from None
+        self._max_cells = largest.cells // 2
+        if self._group.device.type == "cuda":
+            torch.cuda.empty_cache()
+        self._report(
+            f"out of memory: batches are now processed in parts of at most {self._max_cells:,} source and target "
+            f"tokens; the result is the same except for the order of sums; to avoid this, {_FIX}"
+        )
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error reports exhausted memory, on a GPU or on the host."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in _OUT_OF_MEMORY)
 
 
 class ParallelStrategy(Protocol):

@@ -17,8 +17,7 @@ from dragoman.api.translation.options import PairError
 from dragoman.api.translation.translator import Translator
 from dragoman.config.alignment import AlignmentSettings
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.alignment.error_rate import GoldLinks
-from dragoman.evaluation.alignment.extraction import grow_diag_final, swapped
+from dragoman.evaluation.word_alignment import GoldLinks, grow_diag_final, swapped
 from dragoman.text import train_words
 from tests.unit.api.table_engine import TableEngine, languages
 from tests.unit.api.test_translator_bundles import tiny_bundle

@@ -16,7 +16,7 @@ from dragoman.api.translation.translator import Translator
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import InferenceConfig, SearchSettings
 from dragoman.errors import ConfigError
-from dragoman.evaluation.significance.paired import paired_tests
+from dragoman.evaluation.significance.resampling import paired_tests
 from dragoman.evaluation.significance.student_t import welch_p_value
 from tests.unit.cli.tiny_translators import tiny_bundle
 

@@ -8,8 +8,7 @@ import pytest
 
 from dragoman.api.training.preparation import check_corpora, prepare_corpora
 from dragoman.cli.screens.check import print_report
-from dragoman.data.check.check_findings import verdict
-from dragoman.data.check.report_types import CheckReport
+from dragoman.data.check.report_types import CheckReport, verdict
 from dragoman.data.preparation import clean_stage
 from dragoman.data.preparation.tokenizer_stage import tokenizer_notes
 from dragoman.errors import DataError

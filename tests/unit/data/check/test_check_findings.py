@@ -1,14 +1,14 @@
 from dataclasses import replace
 from itertools import pairwise
 
-from dragoman.data.check.check_findings import (
+from dragoman.data.check.report_types import (
+    SelectionStatistics,
     leaks,
     merged,
     places,
     verdict,
     waterfall,
 )
-from dragoman.data.check.report_types import SelectionStatistics
 from dragoman.data.reason_counts import Example, Tally
 from tests.unit.data.check.samples import DROPS, FAULTS, SELECTION_DROPS, bare_report, sample_report
 

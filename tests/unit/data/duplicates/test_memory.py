@@ -12,7 +12,7 @@ from dragoman.data.duplicates.exact_duplicates import mark_duplicates
 from dragoman.data.duplicates.leakage import LEAK_KEYS, HeldOutPairs, mark_leaks
 from dragoman.data.duplicates.near_duplicates import mark_near_duplicates
 from dragoman.data.duplicates.pair_keys import NARROW, WIDE, write_key_file
-from dragoman.data.duplicates.shingles import bands_for
+from dragoman.data.duplicates.stored_pairs import bands_for
 from tests.unit.data.duplicates.stored import frame_of
 
 HEIGHT = 4096

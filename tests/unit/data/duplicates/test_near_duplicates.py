@@ -12,8 +12,7 @@ from dragoman.data.duplicates import exact_duplicates as exact
 from dragoman.data.duplicates import near_duplicates as near
 from dragoman.data.duplicates.drop_decisions import Decision
 from dragoman.data.duplicates.near_duplicates import mark_near_duplicates
-from dragoman.data.duplicates.shingles import Bands, bands_for, jaccard, shingles
-from dragoman.data.duplicates.stored_pairs import PairComparer
+from dragoman.data.duplicates.stored_pairs import Bands, PairComparer, bands_for, jaccard, shingles
 from dragoman.data.worker_processes import Workers
 from tests.unit.data.duplicates.stored import cuts, folded, frame_of, store
 

@@ -13,9 +13,9 @@ from dragoman.config import Config
 from dragoman.config.schema import TransformerConfig
 from dragoman.config.training import GuidedAlignmentConfig
 from dragoman.data.loader import BatchLoader
-from dragoman.data.preparation import link_stage, statistical_alignment
+from dragoman.data.preparation import link_stage
+from dragoman.data.preparation.link_stage import StatisticalAligner
 from dragoman.data.preparation.prepared_data import PreparedData
-from dragoman.data.preparation.statistical_alignment import StatisticalAligner
 from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.errors import DataError
 from tests.unit.data.preparation.corpus import GERMAN, config, pairs, write_pairs
@@ -104,8 +104,8 @@ def test_a_resumed_loader_has_the_same_links(plain: Config, tmp_path: Path):
 
 
 def test_an_aligner_stores_few_bytes_per_pair_of_positions(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(statistical_alignment, "_CELLS", 1 << 13)
-    monkeypatch.setattr(statistical_alignment, "_ROUNDS", 1)
+    monkeypatch.setattr(link_stage, "_CELLS", 1 << 13)
+    monkeypatch.setattr(link_stage, "_ROUNDS", 1)
     ids = np.random.default_rng(1).integers(4, 40, 400 * 50)
     side = Sentences(ids, np.full(400, 50))
     tracemalloc.start()

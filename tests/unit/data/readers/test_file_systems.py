@@ -13,8 +13,7 @@ import pytest
 
 from dragoman.config.corpus import CorpusConfig
 from dragoman.data.readers.corpus_reader import open_corpus
-from dragoman.data.readers.file_systems import open_file_system
-from dragoman.data.readers.streams import open_stream, stored_size
+from dragoman.data.readers.streams import open_file_system, open_stream, stored_size
 from dragoman.errors import DataError
 from dragoman.network_access import network_access
 

@@ -1,6 +1,6 @@
 import pytest
 
-from dragoman.data.readers.language_columns import find_language_columns
+from dragoman.data.readers.formats.single_file import find_language_columns
 
 
 @pytest.mark.parametrize(

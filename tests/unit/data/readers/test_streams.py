@@ -124,7 +124,7 @@ class Broken(io.BytesIO):
 
 @pytest.mark.parametrize("fails_at", ["info", "open", "read"])
 def test_whatever_a_file_system_raises_is_told(fails_at: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("dragoman.data.readers.file_systems._LOCAL", frozenset({"strange"}))
+    monkeypatch.setattr("dragoman.data.readers.streams._LOCAL", frozenset({"strange"}))
     fsspec.register_implementation("strange", Strange, clobber=True)
     monkeypatch.setattr(Strange, "fails_at", fails_at)
     with pytest.raises(DataError, match=r"^strange://a\.txt must be .*, got: .*no credentials"):

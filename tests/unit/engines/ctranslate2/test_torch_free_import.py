@@ -7,15 +7,15 @@ import threading
 
 import pytest
 
-from dragoman.engines.ctranslate2 import torch_free_import
-from dragoman.engines.ctranslate2.torch_free_import import import_ctranslate2
+from dragoman.engines.ctranslate2 import token_id_client
+from dragoman.engines.ctranslate2.token_id_client import import_ctranslate2
 from dragoman.errors import MissingExtraError
 
 pytest.importorskip("ctranslate2")
 
 SCRIPT = """
 import sys
-from dragoman.engines.ctranslate2.torch_free_import import import_ctranslate2
+from dragoman.engines.ctranslate2.token_id_client import import_ctranslate2
 
 specs = import_ctranslate2("ctranslate2.specs")
 assert import_ctranslate2("ctranslate2.specs") is specs
@@ -33,7 +33,7 @@ def test_it_comes_without_torch():
 def test_other_threads_find_what_is_hidden_from_one(tmp_path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "a_hidden_module.py").write_text("value = 1")
     monkeypatch.syspath_prepend(tmp_path)
-    hidden = torch_free_import._Hidden("a_hidden_module", threading.get_ident())
+    hidden = token_id_client._Hidden("a_hidden_module", threading.get_ident())
     monkeypatch.setattr(sys, "meta_path", [hidden, *sys.meta_path])
     with pytest.raises(ModuleNotFoundError, match="not imported for CTranslate2"):
         importlib.import_module("a_hidden_module")

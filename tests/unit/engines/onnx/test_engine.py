@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from dragoman.bundle import Bundle, write_bundle
-from dragoman.engines.incremental import IncrementalEngine
 from dragoman.engines.onnx.engine import OnnxEngine
 from dragoman.engines.onnx.export import FORMAT, export_onnx
 from dragoman.engines.onnx.graph import builder
+from dragoman.engines.protocol import IncrementalEngine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import BundleError, CombinationError
 from dragoman.search import Hypothesis, SearchInput, SearchSettings

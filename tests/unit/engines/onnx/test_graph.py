@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dragoman.bundle.weight_shapes import weight_shapes
+from dragoman.bundle.weights import weight_shapes
 from dragoman.config import RnnConfig
 from dragoman.engines.onnx.engine import OnnxEngine
 from dragoman.engines.onnx.export import write_graphs

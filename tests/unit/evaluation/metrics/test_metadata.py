@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.evaluation.metrics.metadata import (
+from dragoman.evaluation.results import (
     SIGNIFICANCE_LEVEL,
     format_difference,
     format_metric_value,

@@ -7,8 +7,8 @@ from sacrebleu.significance import _bootstrap_resample
 from dragoman.config.evaluation import METRICS
 from dragoman.evaluation.metrics.corpus_scores import corpus_scores
 from dragoman.evaluation.metrics.sentence_statistics import Statistics, corpus_statistics, signed_metric
-from dragoman.evaluation.significance import bootstrap as intervals
-from dragoman.evaluation.significance.bootstrap import blocks, resampled_scores, total_score
+from dragoman.evaluation.significance import resampling
+from dragoman.evaluation.significance.resampling import blocks, resampled_scores, total_score
 from tests.unit.evaluation.sacrebleu_command import spoilt
 
 REFERENCES = [f"The {number}th cat of {number * 7} sat on the mat, and slept." for number in range(37)]
@@ -26,7 +26,7 @@ def _wanted(statistics: Statistics, resamples: int) -> list[float]:
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("cells", [1, 1 << 22])
 def test_resampled_scores_are_those_of_sacrebleu(metric: str, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intervals, "_CELLS", cells)
+    monkeypatch.setattr(resampling, "_CELLS", cells)
     (statistics,) = corpus_statistics(spoilt(REFERENCES), REFERENCES, metrics=[metric])
     found = _scores(statistics, 75)
     assert found == _wanted(statistics, 75)

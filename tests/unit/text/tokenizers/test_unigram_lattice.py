@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.tokenizers.unigram_lattice import ScoredToken, UnigramLattice, UnigramTable
+from dragoman.text.tokenizers.sentencepiece import ScoredToken, UnigramLattice, UnigramTable
 
 SCORES = {"a": -2.0, "b": -2.5, "ab": -3.0, "ba": -4.0, "aba": -5.0, "bb": -3.5}
 TABLE = UnigramTable({text: ScoredToken(number, score) for number, (text, score) in enumerate(SCORES.items())}, -15.0)

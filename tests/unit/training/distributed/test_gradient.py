@@ -11,8 +11,13 @@ from dragoman.config import TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.errors import TrainingError
 from dragoman.models import Model
-from dragoman.training.distributed.gradient import Gradient, GradientAccumulator, is_out_of_memory
-from dragoman.training.distributed.parallel import ParallelStrategy, build_strategy
+from dragoman.training.distributed.parallel import (
+    Gradient,
+    GradientAccumulator,
+    ParallelStrategy,
+    build_strategy,
+    is_out_of_memory,
+)
 from dragoman.training.distributed.process_group import ProcessGroup
 from dragoman.training.losses import RewardBaseline
 from dragoman.training.step import LossModule

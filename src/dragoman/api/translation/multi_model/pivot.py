@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dragoman.api.translation.options import TranslateOptions, search_settings
 from dragoman.api.translation.prepared_text import Chunk, PreparedText
 from dragoman.api.translation.translation import Translation, Weights
-from dragoman.evaluation.alignment.error_rate import Links
+from dragoman.evaluation.word_alignment import Links
 from dragoman.markup.word_spans import LocatedWords
 from dragoman.text.glossary import Glossary, GlossaryTerm
 

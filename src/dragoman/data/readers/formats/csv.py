@@ -14,8 +14,14 @@ import polars as pl
 
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import LineFault
-from dragoman.data.readers.formats.single_file import BlockChunk, ChunkBuilder, FileBlock, FileSequence, read_blocks
-from dragoman.data.readers.language_columns import find_language_columns
+from dragoman.data.readers.formats.single_file import (
+    BlockChunk,
+    ChunkBuilder,
+    FileBlock,
+    FileSequence,
+    find_language_columns,
+    read_blocks,
+)
 from dragoman.data.reason_counts import HEADER, MAX_EXAMPLES, READ_AS_PAIR, Example
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import DataError

@@ -7,8 +7,14 @@ from typing import Any
 
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import LineFault, check_text
-from dragoman.data.readers.formats.single_file import BlockChunk, ChunkBuilder, FileSequence, read_blocks
-from dragoman.data.readers.language_columns import find_language_columns, list_names
+from dragoman.data.readers.formats.single_file import (
+    BlockChunk,
+    ChunkBuilder,
+    FileSequence,
+    find_language_columns,
+    list_names,
+    read_blocks,
+)
 
 
 class _BadRecordError(Exception):

@@ -8,9 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from dragoman.config.rnn import RnnConfig
-from dragoman.engines.onnx.graph.attention import SourceMemory, attend, attention_memory
+from dragoman.engines.onnx.graph.attention import (
+    CELLS,
+    CellWeights,
+    SourceMemory,
+    StepCell,
+    attend,
+    attention_memory,
+    run_sequences,
+)
 from dragoman.engines.onnx.graph.builder import FLOAT, INT32, INT64, Array, Graph, Size, Value
-from dragoman.engines.onnx.graph.cells import CELLS, CellWeights, StepCell, run_sequences
 
 LARGEST_TABLE = 1 << 26
 """Maximum bytes of a table of the products of all words; larger ones are computed at each step."""

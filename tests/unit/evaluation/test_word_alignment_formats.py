@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.alignment.error_rate import GoldLinks
-from dragoman.evaluation.alignment.formats import (
+from dragoman.evaluation.word_alignment import (
+    GoldLinks,
     detect_format,
     parse_gold_links,
     pharaoh_line,

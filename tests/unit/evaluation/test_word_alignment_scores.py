@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dragoman.errors import DataError
-from dragoman.evaluation.alignment.error_rate import GoldLinks, score_alignment
+from dragoman.evaluation.word_alignment import GoldLinks, score_alignment
 
 LINKS = st.frozensets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12)
 GOLD = st.builds(GoldLinks, LINKS, LINKS)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.evaluation.alignment.extraction import (
+from dragoman.evaluation.word_alignment import (
     SYMMETRIZATIONS,
     argmax_links,
     grow_diag,

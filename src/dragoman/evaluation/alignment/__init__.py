@@ -1,1 +1,0 @@
-"""Word-alignment formats, symmetrization and error rate."""
