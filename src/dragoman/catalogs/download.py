@@ -2,7 +2,6 @@
 
 <folder>/<name>                   a verified file
 <folder>/.partial/<key>           the beginning of a download; the key is the digest of what is expected
-<folder>/.partial/<key>.json      its address and version, to continue it
 <folder>/.partial/<key>.content   what is decompressed from it
 <folder>/.partial/<key>.lock      held by the process that downloads it
 """
@@ -40,10 +39,8 @@ from dragoman.files import (
     fsync,
     lock_open_file,
     open_without_links,
-    read_json,
     replace_file,
     sha256_of_file,
-    write_json,
 )
 from dragoman.progress import NoProgress, Progress
 
@@ -193,12 +190,10 @@ class _Transfer:
 
     def __init__(self, file: CatalogFile, partial: Path, progress: Progress, access: Access) -> None:
         self._file, self._partial, self._progress, self._access = file, partial, progress, access
-        self._facts = partial.with_suffix(".json")
 
     def forget(self) -> None:
         """Begin again the next time."""
         self._partial.unlink(missing_ok=True)
-        self._facts.unlink(missing_ok=True)
 
     def run(self) -> None:
         """Download what is missing; a lost connection is opened again."""
@@ -238,33 +233,12 @@ class _Transfer:
                 self._check_range(response)
             else:
                 self.forget()
-            self._remember(response)
             self._write(response)
 
     def _resuming(self) -> dict[str, str]:
-        """Return the headers that continue the partial file, if it is known to be of the same content."""
-        received = self._received()
-        if not received:
-            return {}
-        facts = self._known()
-        if facts.get("url") == self._file.url and facts.get("etag"):
-            return {"Range": f"bytes={received}-", "If-Range": facts["etag"]}
-        if self._file.sha256 or self._file.content_sha256:
-            return {"Range": f"bytes={received}-"}
-        return {}
-
-    def _known(self) -> dict[str, str]:
-        try:
-            found = read_json(self._facts)
-        except DataError:
-            found = None
-        return found if isinstance(found, dict) else {}
-
-    def _remember(self, response: httpx.Response) -> None:
-        etag = response.headers.get("ETag", "")
-        strong = etag if re.fullmatch(r'"[!#-~]{1,200}"', etag) else ""
-        if self._known() != {"url": self._file.url, "etag": strong}:
-            write_json(self._facts, {"url": self._file.url, "etag": strong})
+        """Return the header that continues the partial file, if a digest tells whether its content is the same."""
+        received, is_verified = self._received(), self._file.sha256 or self._file.content_sha256
+        return {"Range": f"bytes={received}-"} if received and is_verified else {}
 
     def _check_range(self, response: httpx.Response) -> None:
         found = re.fullmatch(r"bytes (\d{1,20})-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))

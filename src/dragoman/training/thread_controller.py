@@ -36,11 +36,10 @@ def thread_choices(most: int) -> list[int]:
 def build_thread_controller(config: TrainingConfig, group: ProcessGroup) -> ThreadController:
     """Return a controller of torch's threads, up to their current number.
 
-    It compares nothing if the number is fixed, on a GPU, for code that is compiled for one number, and with several
-    processes, which would have to agree.
+    It compares nothing if the number is fixed, on a GPU, and with several processes, which would have to agree.
     """
     threads = torch.get_num_threads()
-    is_fixed = config.threads > 0 or config.reproducible or config.compile
+    is_fixed = config.threads > 0 or config.reproducible
     is_single = group.size == 1 and group.device.type == "cpu"
     return ThreadController(threads, thread_choices(threads) if is_single and not is_fixed else [threads])
 

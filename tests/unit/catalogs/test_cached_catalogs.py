@@ -1,4 +1,4 @@
-"""Catalogs are cached as their hosts state, read without a network from the cache, and limited in size."""
+"""Catalogs are cached for an hour, read without a network from the cache, and limited in size."""
 
 from __future__ import annotations
 
@@ -33,18 +33,15 @@ def test_a_catalog_is_requested_once_while_it_is_valid(server: ModelServer):
     assert len(server.requests) == 1
 
 
-def test_an_old_catalog_is_requested_by_its_version(server: ModelServer, monkeypatch: pytest.MonkeyPatch):
+def test_an_old_catalog_is_requested_again(server: ModelServer, monkeypatch: pytest.MonkeyPatch):
     first = default_catalog("argos", HTTP)
     later = time.time() + 3601
     monkeypatch.setattr(time, "time", lambda: later)
     second = default_catalog("argos", HTTP)
     assert (second.models, second.checked) == (first.models, later)
-    assert server.requests[1][1]["if-none-match"]
-    size = server.bytes_sent(INDEX)
     server.add_argos("en", "de", b"y")
     later += 3601
     assert len(default_catalog("argos", HTTP).models) == 2
-    assert server.bytes_sent(INDEX) > size
 
 
 def test_without_a_network_the_cache_is_read(server: ModelServer, monkeypatch: pytest.MonkeyPatch):

@@ -5,8 +5,8 @@ import pytest
 
 from dragoman.data.cleaning.filters.lengths_and_letters import wrong_script
 from dragoman.language_codes import primary_language
+from dragoman.text.language_detection_model import load_detector
 from dragoman.text.language_scripts import SCRIPTS, character_script, chinese_script, language_scripts
-from dragoman.text.other_language import load_detector
 from tests.unit.data.cleaning.pairs import drops, frame
 
 TWO_LETTERS = (

@@ -148,7 +148,6 @@ TABLE: dict[str, Any] = {"model": {"family": "rnn"}, "start": {"bundle": "base"}
         ({"start": {"bundle": "base", "vocabulary": "extend"}}, "start.vocabulary must be same where"),
         ({"training": {"lora": {}, "freeze": ["encoder.*"]}}, "training.freeze must be empty where"),
         ({"training": {"lora": {}, "average_last": 2}}, "training.average_last must be 0 where"),
-        ({"training": {"lora": {}, "sharded": True}}, "training.sharded must be false where"),
         ({"training": {"lora": {"rank": 0}}}, "training.lora.rank must be"),
         ({"training": {"lora": {"target_modules": []}}}, "training.lora.target_modules must"),
         ({"training": {"lora": {"lora_alpha": 1}}}, "training.lora.lora_alpha is no known setting.*alpha"),

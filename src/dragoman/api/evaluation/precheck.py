@@ -9,7 +9,7 @@ from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.metrics.sentence_statistics import signed_metric
 from dragoman.evaluation.results import SystemResult, useless_bleu
 from dragoman.evaluation.significance.resampling import seed_setting
-from dragoman.text.other_language import column_languages, language_note, swapped_note
+from dragoman.text.other_language import language_note, language_of_texts, swapped_note
 
 
 def check_systems(
@@ -81,7 +81,7 @@ def output_language_note(name: str, lines: Sequence[str], references: Sequence[s
     """
     rule = f"the target language is {target}"
     if not target:
-        target = column_languages([references])[0]
+        target = language_of_texts(references)
         rule = f"the references look like {target}"
     return language_note(lines, target, name=f"translations of {name}", rule=rule)
 

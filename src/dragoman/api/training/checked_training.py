@@ -40,8 +40,6 @@ _CHANGEABLE = {
     "average_last",
     "log_every",
     "callbacks",
-    "sharded",
-    "recompute",
     "threads",
     "device",
 }

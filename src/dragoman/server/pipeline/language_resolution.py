@@ -13,8 +13,9 @@ from dragoman.server.errors import RequestError
 from dragoman.server.models.routing import Languages, language_name, routes_of_model, supported_codes
 from dragoman.server.request_types import DetectedLanguage, Dialect, ModelInfo, TranslationRequest
 from dragoman.text.characters import has_letters
+from dragoman.text.language_detection_model import load_detector
 from dragoman.text.language_scripts import chinese_script
-from dragoman.text.other_language import fitting_answers, load_detector, other_language
+from dragoman.text.other_language import fitting_answers, other_language
 
 MAX_DETECTED_CHARACTERS = 500
 """Characters that are read; more take longer, and hardly change the result."""

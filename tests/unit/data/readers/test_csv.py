@@ -91,20 +91,6 @@ def test_more_than_two_columns_must_be_chosen(tmp_path: Path):
         read(tmp_path / "train.csv", "id,English,German\n1,one,eins\n")
 
 
-def test_the_columns_of_the_languages_are_proposed(tmp_path: Path):
-    english = "Two young people are walking along the river in the evening"
-    german = "Zwei junge Leute gehen am Abend den Fluss entlang"
-    rows = f"7,{german},{english}\n" * 6
-    with pytest.raises(DataError, match="choose two with --columns English 'German text', or columns"):
-        read(tmp_path / "train.csv", f"id,German text,English\n{rows}")
-    with pytest.raises(DataError, match="choose two with --columns 3 2, or columns"):
-        read(tmp_path / "train.csv", rows)
-    chosen = read(tmp_path / "train.csv", f"id,German text,English\n{rows}", columns=["English", "German text"])
-    assert (chosen.records, chosen.notes.counts.get("looks like a header")) == (6, None)
-    with pytest.raises(DataError, match="choose two with --columns SRC TGT, or columns"):
-        read(tmp_path / "train.csv", "id,German,English\n7,eins,one\n")
-
-
 @pytest.mark.parametrize(("name", "separator"), [("train.csv", ","), ("train.tsv", "\t")])
 def test_carriage_returns_are_noted_only_if_the_first_line_has_none(tmp_path: Path, name: str, separator: str):
     """CR LF is the standard line end of CSV (RFC 4180)."""

