@@ -20,7 +20,7 @@ from sacrebleu.significance import _compute_p_value
 
 from dragoman.config.evaluation import METRICS, TestName
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.sentence_statistics import PluginMetric, Statistics, corpus_statistics
+from dragoman.evaluation.metrics.sentence_statistics import Statistics, corpus_statistics
 from dragoman.evaluation.results import SignificanceTest
 
 DEFAULT_RESAMPLES = 1000
@@ -44,7 +44,7 @@ def seed_setting() -> tuple[str, int | None]:
     return setting, seed
 
 
-def score_of_totals(metric: Metric | PluginMetric, totals: Any) -> SacreScore:
+def score_of_totals(metric: Metric, totals: Any) -> SacreScore:
     """Return sacreBLEU's score of summed statistics, in the precision of the list or array."""
     score: SacreScore = metric._compute_score_from_stats(totals)  # noqa: SLF001 -- see metrics.sentence_statistics
     return score
