@@ -215,14 +215,14 @@ def limit_kernel_caches() -> None:
 
 def limit_heaps() -> None:
     """Let threads share heaps, one per core, before they start: glibc makes eight, each keeping freed memory."""
-    limit = None if os.name == "nt" else getattr(ctypes.CDLL(None), "mallopt", None)
+    limit = getattr(ctypes.CDLL(None), "mallopt", None)
     if limit is not None and "MALLOC_ARENA_MAX" not in os.environ:
         limit(_ARENA_MAX, max(2, usable_cores()))
 
 
 def trim_heap() -> None:
     """Return freed memory to the operating system; glibc keeps it otherwise."""
-    trim = None if os.name == "nt" else getattr(ctypes.CDLL(None), "malloc_trim", None)
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
 

@@ -1,6 +1,7 @@
 """Atomic writes, JSON files, file locks, hashes and similar names."""
 
 import errno
+import fcntl
 import hashlib
 import json
 import math
@@ -8,7 +9,6 @@ import os
 import re
 import secrets
 import stat
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
@@ -17,24 +17,12 @@ from typing import IO, Any
 
 from dragoman.errors import ConfigError, DataError
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
-NO_LINKS: int = getattr(os, "O_NOFOLLOW", 0)
-"""Flags of `os.open` that some systems lack."""
-BINARY: int = getattr(os, "O_BINARY", 0)  # without it, Windows changes line ends
-
 CACHE = "DRAGOMAN_CACHE"
 """The environment variable with the path of the cache folder."""
 
 _BLOCK = 1 << 20
-_IS_WINDOWS = os.name == "nt"
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
-_LOCKED_BYTE = 1 << 30  # of a file on Windows, where a lock also prevents reading: a byte that no file of ours has
 _NEAR = 0.8  # similarity of two names of which one is probably a typing error
-_RETRIES = (0.05, 0.1, 0.2, 0.5, 1.0)  # seconds
 
 
 def as_path(value: object) -> Path:
@@ -65,8 +53,7 @@ def check_private(folder: Path) -> None:
         return
     if not stat.S_ISDIR(found.st_mode):
         raise OSError(errno.ENOTDIR, "it is not a folder", str(folder))
-    # Windows has no such modes: there the folder is protected like the profile of the user.
-    if hasattr(os, "geteuid") and (found.st_mode & _OTHERS or found.st_uid not in (os.geteuid(), 0)):
+    if found.st_mode & _OTHERS or found.st_uid not in (os.geteuid(), 0):
         raise OSError(errno.EPERM, "other users can write to it", str(folder))
 
 
@@ -77,7 +64,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
     try:
         yield draft
         fsync(draft)
-        replace_file(draft, path)
+        draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
 
@@ -97,18 +84,6 @@ def copy_permissions(path: Path, draft: Path) -> None:
     """Give a new file the permissions of the one that it will replace, if any."""
     if path.exists():
         draft.chmod(stat.S_IMODE(path.stat().st_mode))
-
-
-def replace_file(draft: Path, path: Path) -> None:
-    """Rename a file, in place of another one; on Windows, wait until other programs have closed that."""
-    for seconds in _RETRIES if _IS_WINDOWS else ():
-        try:
-            draft.replace(path)
-        except PermissionError:
-            time.sleep(seconds)
-        else:
-            return
-    draft.replace(path)
 
 
 def remove_temporary_files(path: Path) -> None:
@@ -140,10 +115,8 @@ def usual_permissions(path: Path) -> Iterator[None]:
 
 
 def fsync(path: Path) -> None:
-    """Flush a file, or the entries of a folder, to the disk. Windows cannot flush a folder."""
-    if _IS_WINDOWS and path.is_dir():
-        return
-    descriptor = os.open(path, os.O_RDWR | BINARY if _IS_WINDOWS else os.O_RDONLY)
+    """Flush a file, or the entries of a folder, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -153,9 +126,7 @@ def fsync(path: Path) -> None:
 def open_without_links(path: Path, flags: int) -> IO[bytes]:
     """Open a file to write; a symbolic link raises a `DataError`, since its target must not be changed."""
     try:
-        if not NO_LINKS and path.is_symlink():
-            raise OSError(errno.ELOOP, "a symbolic link")
-        descriptor = os.open(path, flags | NO_LINKS | BINARY | getattr(os, "O_CLOEXEC", 0), 0o666)
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise DataError(f"{path} is a symbolic link, which is not followed; rename the link") from None
@@ -173,26 +144,10 @@ def file_lock(path: Path) -> Iterator[bool]:
 def lock_open_file(file: IO[bytes]) -> bool:
     """Lock an open file until it is closed; return False if another process holds the lock."""
     try:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        else:
-            _lock_on_windows(file.fileno())
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
-
-
-def _lock_on_windows(descriptor: int) -> None:
-    import msvcrt  # noqa: PLC0415 -- not on other systems
-
-    position = os.lseek(descriptor, 0, os.SEEK_CUR)
-    os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
-    try:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-    except PermissionError:
-        raise BlockingIOError from None
-    finally:
-        os.lseek(descriptor, position, os.SEEK_SET)
 
 
 def read_json(path: Path) -> Any | None:

@@ -19,23 +19,10 @@ STOP_REASONS = {signal.SIGTERM: "terminated", signal.SIGINT: "interrupted"}
 _REPEAT_SECONDS = 0.01
 
 
-def existing_signals(*names: str) -> list[signal.Signals]:
-    """Return the signals with these names that the system has; Windows lacks SIGHUP."""
-    return [signal.Signals[name] for name in names if name in signal.Signals.__members__]
-
-
 def handle_in_loop(loop: AbstractEventLoop, handlers: Mapping[str, Callable[[], None]]) -> None:
-    """Call functions in an event loop on signals, by the name of the signal; signals that do not exist are left out."""
-    for number in existing_signals(*handlers):
-        handler = handlers[number.name]
-        try:
-            loop.add_signal_handler(number, handler)
-        except NotImplementedError:  # Windows
-            signal.signal(number, functools.partial(_call_in_loop, loop, handler))
-
-
-def _call_in_loop(loop: AbstractEventLoop, handler: Callable[[], None], _number: int, _frame: FrameType | None) -> None:
-    loop.call_soon_threadsafe(handler)
+    """Call functions in an event loop on signals, by the name of the signal."""
+    for name, handler in handlers.items():
+        loop.add_signal_handler(signal.Signals[name], handler)
 
 
 class Terminated(KeyboardInterrupt):

@@ -14,16 +14,11 @@ _CPU_SECONDS = 1  # a model of 256,000 tokens takes a third of it
 _TIMEOUT = 30  # seconds of wall-clock time, for a busy machine
 
 _SCRIPT = f"""
-import sys
-try:
-    import resource
-except ImportError:  # Windows: only the time is limited
-    limits = ()
-else:
-    limits = (
-        (resource.RLIMIT_AS, {_MAX_MEMORY}), (resource.RLIMIT_CPU, {_CPU_SECONDS}), (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-    )
+import resource, sys
+limits = (
+    (resource.RLIMIT_AS, {_MAX_MEMORY}), (resource.RLIMIT_CPU, {_CPU_SECONDS}), (resource.RLIMIT_FSIZE, 0),
+    (resource.RLIMIT_CORE, 0),
+)
 for limit, value in limits:
     try:
         resource.setrlimit(limit, (value, value))

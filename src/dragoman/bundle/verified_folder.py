@@ -228,8 +228,6 @@ def _replace(draft: Path, folder: Path) -> None:
 
 def swap_folders(one: Path, other: Path) -> bool:
     """Exchange two folders in one atomic operation; False if the system or the file system does not support it."""
-    if os.name == "nt":
-        return False
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # Linux; not in the standard library
     if rename is None:
         return False

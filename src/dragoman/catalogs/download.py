@@ -25,7 +25,6 @@ from dragoman.catalogs.catalog_fields import MAX_FILE_BYTES
 from dragoman.catalogs.catalog_model import CatalogFile, CatalogModel
 from dragoman.catalogs.http_client import (
     Access,
-    RateWindow,
     RetryError,
     check_beginning,
     open_client,
@@ -39,7 +38,6 @@ from dragoman.files import (
     fsync,
     lock_open_file,
     open_without_links,
-    replace_file,
     sha256_of_file,
 )
 from dragoman.progress import NoProgress, Progress
@@ -133,8 +131,7 @@ def _is_right(target: Path, file: CatalogFile, began: float) -> bool:
 def _tidy(partial: Path) -> None:
     """Remove all files of a download, also those of killed writers; and the folder, if no other one needs it."""
     for path in partial.parent.glob(f"{partial.name}*"):
-        with suppress(OSError):  # Windows: the lock is open
-            path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
     with suppress(OSError):
         partial.parent.rmdir()
 
@@ -182,7 +179,7 @@ def _finish(file: CatalogFile, download: Path, partial: Path, target: Path, *, k
         draft = partial.with_suffix(".content")
         decompress(download, draft, file)
     fsync(draft)
-    replace_file(draft, target)
+    draft.replace(target)
 
 
 class _Transfer:
@@ -260,7 +257,6 @@ class _Transfer:
         if total > most or (self._file.size and length and total != self._file.size):
             raise self._unexpected_size(total, response)
         self._check_space(total - received)
-        window = RateWindow()
         with open_without_links(self._partial, os.O_RDWR | os.O_CREAT | os.O_APPEND) as output:
             for block in response.iter_raw():
                 if not received:
@@ -269,7 +265,6 @@ class _Transfer:
                 if received > most:
                     raise self._unexpected_size(received, response)
                 output.write(block)
-                window.add(len(block), self._file.url)
                 self._progress.advance(min(received / total, 1.0) if total else 0.0, received)
         if self._file.size and received < self._file.size:
             raise RetryError(f"{shown(self._file.url)} sent {received:,} of {self._file.size:,} bytes")

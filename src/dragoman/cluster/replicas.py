@@ -18,7 +18,6 @@ from typing import Any, Protocol
 from ray.exceptions import RayError
 
 from dragoman.errors import ConfigError
-from dragoman.stop_signal import existing_signals
 
 with warnings.catch_warnings():  # of pydantic, about Ray's own models
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -207,7 +206,7 @@ def _signals() -> Iterator[_Signals]:
     handlers: dict[signal.Signals, Callable[[int, FrameType | None], None]] = {
         signal.SIGTERM: found.stop,
         signal.SIGINT: found.stop,
-        **dict.fromkeys(existing_signals("SIGHUP"), found.reload),
+        signal.SIGHUP: found.reload,
     }
     old = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:

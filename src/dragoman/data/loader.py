@@ -7,8 +7,7 @@ from collections.abc import Generator, Iterator, Mapping
 from ctypes import c_bool
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from multiprocessing import context as contexts
-from multiprocessing import get_all_start_methods
+from multiprocessing.context import ForkServerContext
 from multiprocessing.sharedctypes import RawValue
 from typing import Any, Self
 from weakref import WeakSet
@@ -249,8 +248,7 @@ class BatchLoader:
 
     def _fetched_by_workers(self, planned: Iterator[PlannedBatch]) -> Iterator[Pairs]:
         context = _WorkerContext()
-        if _HAS_FORK_SERVER:
-            context.set_forkserver_preload([__name__])  # workers are forked from a process that has imported torch
+        context.set_forkserver_preload([__name__])  # workers are forked from a process that has imported torch
         loader = DataLoader(
             self._fetch,
             batch_size=None,
@@ -271,11 +269,7 @@ class BatchLoader:
             context.kill_processes()  # before torch waits for them, which it does for 5 s each
 
 
-_HAS_FORK_SERVER = "forkserver" in get_all_start_methods()  # not on Windows
-_Base: Any = contexts.ForkServerContext if _HAS_FORK_SERVER else contexts.SpawnContext
-
-
-class _WorkerContext(StartedProcesses, _Base):  # type: ignore[misc] # a method instead of a class
+class _WorkerContext(StartedProcesses, ForkServerContext):  # type: ignore[misc] # a method instead of a class
     """Processes and queues of the workers of one loader."""
 
     def Queue(self, maxsize: int = 0) -> Any:  # noqa: N802 -- named by multiprocessing

@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,6 @@ from dragoman.version import __version__
 
 _OF_DRAGOMAN = (PROJECT, RECORD, f"{BUNDLE}/{MANIFEST}")
 _MAX_README = 1 << 20
-_MAX_DEPTH, _MAX_SEARCHED, _MAX_FOUND = 2, 500, 5  # of the search for models below a folder: levels, entries, names
 _MAX_SKIPPED = 30
 _GROUPS = ("no", "sh")  # two-letter codes of several written languages: Norwegian, Serbo-Croatian
 _DAMAGE = (
@@ -137,7 +135,7 @@ def _import(
     progress: Progress | None,
 ) -> ImportResult:
     progress = progress or NoProgress()
-    name = format_name or _find(folder, source, output)
+    name = format_name or _find(folder, source)
     if name not in _FORMATS:
         raise ConfigError(f"--from must be one of {', '.join(_FORMATS)}, got {name!r}; leave it out to find the format")
     form = _FORMATS[name]
@@ -196,15 +194,10 @@ def _download_command(source: str) -> str | None:
     return f"dragoman get {languages} --kind {'opus-mt' if is_opus_mt else source}"
 
 
-def _find(folder: SourceFolder, source: Path, output: Path) -> str:
+def _find(folder: SourceFolder, source: Path) -> str:
     if name := _format_of(folder):
         return name
     _refuse_bundle(source)
-    if found := _importable_below(source):
-        command = shlex.join(["dragoman", "import", str(found[0]), "-o", str(output)])
-        names = [ascii(str(each.relative_to(source)))[1:-1] for each in found]
-        shown = ", ".join([*names[:_MAX_FOUND], *(["…"] if len(names) > _MAX_FOUND else [])])
-        raise BundleError(f"{source} must hold one model, got models below it: {shown}; import one of them: {command}")
     raise BundleError(
         f"{source} must hold a model of a known format ({', '.join(_FORMATS)}), got {folder.listing()}; "
         "docs/importing.md lists the files of each"
@@ -226,31 +219,6 @@ def _refuse_bundle(source: Path) -> None:
 
 def _format_of(folder: SourceFolder) -> str | None:
     return next((name for name, form in _FORMATS.items() if form.matches(folder)), None)
-
-
-def _importable_below(source: Path) -> list[Path]:
-    """Return folders and packages with a model, at most two levels below a folder; the search is bounded."""
-    found: list[Path] = []
-    level, left = [source] if source.is_dir() else [], _MAX_SEARCHED
-    for _ in range(_MAX_DEPTH):
-        below: list[Path] = []
-        for parent in level:
-            with suppress(OSError):
-                below += sorted(islice(parent.iterdir(), left - len(below)))
-        left -= len(below)
-        models = [each for each in below if _is_importable(each)]
-        found += models
-        level = [each for each in below if each not in models and each.is_dir() and not each.name.startswith(".")]
-    return found[: _MAX_FOUND + 1]
-
-
-def _is_importable(path: Path) -> bool:
-    try:
-        if path.is_file():
-            return path.suffix == ".argosmodel" and zipfile.is_zipfile(path)
-        return path.is_dir() and _format_of(SourceFolder.open(path)) is not None
-    except (*_DAMAGE, DragomanError):
-        return False
 
 
 def _compare_languages(model: ImportedModel, given: _GivenLanguages) -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.bundle.adapter import split_lora
+from dragoman.bundle.checkpoint_bundle import split_lora
 from dragoman.config import LoraConfig, TrainingConfig
 from dragoman.config.config_file import parse_config
 from dragoman.errors import ConfigError

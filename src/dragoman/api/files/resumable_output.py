@@ -19,7 +19,6 @@ from dragoman.files import (
     open_without_links,
     read_json,
     remove_temporary_files,
-    replace_file,
     write_json,
 )
 
@@ -190,10 +189,8 @@ class ResumableOutput:
     def finish(self) -> None:
         """Rename the partial output to the output."""
         self.complete()
-        if os.name == "nt":  # an open file cannot be renamed
-            self._file.close()
         copy_permissions(self._output, self._path)
-        replace_file(self._path, self._output)
+        self._path.replace(self._output)
         fsync(self._output.parent)
         self._journal_path.unlink(missing_ok=True)  # another run may have deleted it
 

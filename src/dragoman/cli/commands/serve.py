@@ -23,7 +23,6 @@ from dragoman.cli.options.models import locate_bundle, named_or_example
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.reporting.number_format import format_count, format_duration
 from dragoman.server.settings import ServerSettings
-from dragoman.stop_signal import existing_signals
 
 if TYPE_CHECKING:
     from dragoman.server.request_types import ModelInfo
@@ -221,12 +220,11 @@ def _get_models(pairs: Sequence[str], catalog: str | None, *, allow_http: bool) 
 @contextmanager
 def _ignore_reloads() -> Iterator[None]:
     """Ignore SIGHUP until the server has its own handlers: bundles are about to be opened."""
-    old = {number: signal.signal(number, lambda *_: None) for number in existing_signals("SIGHUP")}
+    old = signal.signal(signal.SIGHUP, lambda *_: None)
     try:
         yield
     finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGHUP, old)
 
 
 def _require_packages() -> None:

@@ -42,37 +42,6 @@ def test_json(folder: Path, tmp_path: Path):
     assert facts["folder"] == str(tmp_path / "b")
 
 
-def test_a_folder_too_high_names_the_models_below_it(folder: Path, tmp_path: Path):
-    models = tmp_path / "models"
-    (models / "opus").mkdir(parents=True)
-    folder.rename(models / "opus" / "en pt")
-    (models / "empty").mkdir()
-    (models / "notes.txt").write_text("x")
-    write_folder(models / "second", SHAPES["shared, swish"])
-    shown = run("import", models, "-o", tmp_path / "b")
-    assert (shown.exit_code, shown.stderr.count("\n")) == (1, 1)
-    assert (
-        f"{models} must hold one model, got models below it: second, opus/en pt; import one of them: " in shown.stderr
-    )
-    assert f"dragoman import {models / 'second'} -o {tmp_path / 'b'}\n" in shown.stderr
-    above = run("import", models / "opus", "-o", tmp_path / "b")
-    assert f"dragoman import '{models / 'opus' / 'en pt'}' -o {tmp_path / 'b'}\n" in above.stderr
-
-
-def test_the_search_for_models_is_bounded(folder: Path, tmp_path: Path):
-    models = tmp_path / "models"
-    models.mkdir()
-    for number in range(9):
-        (models / f"m{number}").symlink_to(folder)
-    (models / "loop").symlink_to(models)
-    shown = run("import", models, "-o", tmp_path / "b")
-    assert "got models below it: m0, m1, m2, m3, m4, …; " in shown.stderr
-    deep = tmp_path / "1" / "2" / "3"
-    deep.mkdir(parents=True)
-    folder.rename(deep / "m")
-    assert "must hold a model of a known format" in run("import", tmp_path / "1", "-o", tmp_path / "b").stderr
-
-
 def test_a_bundle_needs_no_import(tmp_path: Path):
     folder = train_tiny(tiny_training("vaswani2017-desk", "training.max_updates=1"), tmp_path / "run").run
     for source, bundle in (
