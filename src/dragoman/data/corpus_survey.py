@@ -81,7 +81,7 @@ def _open_files(
     files: Sequence[str], source: str, target: str, form: str = "auto", columns: Sequence[str] = ()
 ) -> CorpusReader:
     """Open files of a new project; relative paths start at the working directory."""
-    corpus = CorpusConfig(files=[*files], format=form, columns=[*columns])
+    corpus = CorpusConfig.model_validate({"files": [*files], "format": form, "columns": [*columns]})
     return open_corpus(corpus, source=source, target=target, folder=Path())
 
 

@@ -278,7 +278,7 @@ class _WorkerContext(StartedProcesses, ForkServerContext):  # type: ignore[misc]
         queue.cancel_join_thread()
         return queue
 
-    def Event(self) -> "_Flag":  # noqa: N802 -- named by multiprocessing
+    def Event(self) -> "_Flag":  # type: ignore[override] # noqa: N802 -- named by multiprocessing
         """Create a flag without a lock: a worker killed while it held an event's lock would block torch forever."""
         return _Flag()
 

@@ -94,7 +94,7 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
         assert source is not None
         assert target is not None
     _check_two_languages(source, target, given)
-    corpus = CorpusConfig(files=[*train], format=form, columns=[*columns])
+    corpus = CorpusConfig.model_validate({"files": [*train], "format": form, "columns": [*columns]})
     if language_check:
         _check_sides(survey, source, target, fix=_exchange(corpus, is_fixed=bundle is not None))
     warnings = _wrong_languages(survey, corpus, source, target, is_fixed=bundle is not None, is_checked=language_check)

@@ -18,12 +18,11 @@ from dragoman.bundle.shortlist import Shortlist
 from dragoman.config.search import InferenceConfig
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.bergamot_file import read_bergamot, read_lexical_shortlist
-from dragoman.importing.file_formats.model_archive import COMPRESSED
 from dragoman.importing.file_formats.weight_table import read_npz
 from dragoman.importing.imported_model import ImportedModel, TokenOrder, setting
 from dragoman.importing.language_tokens import add_target_tokens, find_pair
 from dragoman.importing.marian_network import convert_network, convert_quantization, parse_options
-from dragoman.importing.source_files import MAX_TEXT_BYTES, SourceFolder
+from dragoman.importing.source_files import COMPRESSED, MAX_TEXT_BYTES, SourceFolder
 from dragoman.language_codes import parse_language
 from dragoman.text import UNK_ID, ImportedTokenizer, Tokenizer
 

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from dragoman.config.rnn import RnnConfig
 from dragoman.models.base import Decoded, Decoder, Encoded, Step
-from dragoman.models.rnn_decoder_stack import CellStack, InitialState, RnnMemory, RnnState, by_step, stacked
+from dragoman.models.rnn_decoder import CellStack, InitialState, RnnMemory, RnnState, by_step, stacked
 from dragoman.nn import deferred_gradient
 from dragoman.nn.attention import Alignment, Attention
 from dragoman.nn.embedding import DeepOutput, Embedding, Output

@@ -11,7 +11,6 @@ length of the lists; offsets (uint64), one per source token and the end; lists o
 import functools
 import math
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import BundleError
-from dragoman.importing.file_formats.weight_table import WeightTable
-
-_MAX_DIMENSIONS = 8
+from dragoman.importing.file_formats.weight_table import WeightTable, check_shape
 
 
 @dataclass
@@ -63,18 +60,6 @@ class BinaryReader:
             raise BundleError(
                 f"{self.path} must end at position {self.place:,}, got {len(self.data):,} bytes; get the file again"
             )
-
-
-def check_shape(path: Path, name: str, shape: Sequence[int], item: int, size: int) -> None:
-    """Require that an array of this shape, with `item` bytes per number, has this size."""
-    count = 1
-    for length in shape:
-        count *= length
-    if len(shape) > _MAX_DIMENSIONS or any(length < 0 for length in shape) or count * item != size:
-        raise BundleError(
-            f"{ascii(name)[1:-1][:80]} in {path} must have the size of its shape {ascii(tuple(shape))[:60]}, got "
-            f"{size:,} bytes; get the file again"
-        )
 
 
 _VERSIONS = range(2, 7)

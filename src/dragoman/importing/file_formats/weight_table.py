@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from dragoman.errors import BundleError
-from dragoman.importing.file_formats.bergamot_file import check_shape
 from dragoman.importing.source_files import check_zip_directory, reason
 
 Array = NDArray[np.float32]
@@ -176,3 +175,18 @@ def _tensor(path: Path, start: int, entry: dict[str, Any]) -> NDArray[Any]:
     if entry["dtype"] == "BF16":  # the upper half of a float32
         data = (data.astype("<u4") << 16).view("<f4")
     return data.reshape(entry["shape"])
+
+
+_MAX_DIMENSIONS = 8
+
+
+def check_shape(path: Path, name: str, shape: Sequence[int], item: int, size: int) -> None:
+    """Require that an array of this shape, with `item` bytes per number, has this size."""
+    count = 1
+    for length in shape:
+        count *= length
+    if len(shape) > _MAX_DIMENSIONS or any(length < 0 for length in shape) or count * item != size:
+        raise BundleError(
+            f"{ascii(name)[1:-1][:80]} in {path} must have the size of its shape {ascii(tuple(shape))[:60]}, got "
+            f"{size:,} bytes; get the file again"
+        )
