@@ -203,7 +203,7 @@ def sha256_of_file(path: Path) -> str:
 
 
 def similar_path(missing: Path, endings: tuple[str, ...] = ("",)) -> str:
-    """Return ``; did you mean …?`` with the most similar path beside it, a folder or with an ending; else empty."""
+    """Return ``; did you mean …?`` with the most similar path in its folder, a folder or with an ending; else empty."""
     try:
         paths = {path.name: path for path in sorted(missing.parent.iterdir())}
         exchanged = [name for name in paths if sorted(name) == sorted(missing.name)]
