@@ -283,5 +283,5 @@ def test_recurrent_attention_can_be_guided():
 def test_settings_that_earlier_versions_wrote_are_accepted_if_they_were_off():
     table = {"model": {"family": "rnn"}, "training": {"sharded": False, "compile": False, "recompute": False}}
     assert parse_config(table) == parse_config({"model": {"family": "rnn"}})
-    with pytest.raises(ConfigError, match="training.sharded"):
+    with pytest.raises(ConfigError, match=r"training\.sharded"):
         parse_config({"model": {"family": "rnn"}, "training": {"sharded": True}})
