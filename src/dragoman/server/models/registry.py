@@ -334,7 +334,7 @@ class ModelRegistry:
     async def _unload_idle(self, seconds: float) -> None:
         """Unload translators that were not used for a time."""
         while True:
-            now, next_time = time.monotonic(), math.inf
+            now, next_time, is_changed = time.monotonic(), math.inf, False
             for model in self.models.values():
                 for role in list(model.translators):
                     end = model.last_used[role] + seconds
@@ -342,6 +342,9 @@ class ModelRegistry:
                         next_time = min(next_time, max(end, now + _POLL_USED))
                     else:
                         self._unload(model, role)
+                        is_changed = True
+            if is_changed:
+                await self._in_loader(trim_heap)
             await asyncio.sleep(min(seconds, next_time - now))
 
     def _unload(self, model: ServedModel, role: EngineRole) -> None:

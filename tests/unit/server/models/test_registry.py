@@ -215,6 +215,20 @@ def test_memory_that_requests_freed_is_returned_to_the_system(bundle: Path, monk
     run(test, {"m": bundle})
 
 
+def test_memory_of_an_idle_model_is_returned_at_once(bundle: Path, monkeypatch: pytest.MonkeyPatch):
+    trims: list[int] = []
+    monkeypatch.setattr(fleet_module, "trim_heap", lambda: trims.append(1))  # every 10 s by the other task
+
+    async def test(fleet: ModelRegistry) -> None:
+        await fleet.get("m")
+        async with asyncio.timeout(5):
+            while not trims:
+                await asyncio.sleep(0.01)
+        assert states(fleet) == {"m": "unloaded"}
+
+    run(test, {"m": bundle}, unload_idle=0.05)
+
+
 def test_models_that_requests_use_are_unloaded_last(tmp_path: Path):
     bundles = {name: tiny_bundle(tmp_path / name, "en", name) for name in ("aa", "bb", "cc")}
 
