@@ -2,9 +2,11 @@
 
 python -m tests.browser.service_shots transformer=BUNDLE rnn=BUNDLE     # both from English to German
 python -m tests.browser.service_shots --imported en-pt=BUNDLE pt-en=BUNDLE
+python -m tests.browser.service_shots --memory en-pt=BUNDLE     # DRAGOMAN_DATABASE has the memory of docs/memory.md
 """
 
 import argparse
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Two dogs are playing in the snow. A woman with a red umbrella walks past three men in bright orange vests."
 ODD = "Le musée est fermé le lundi, mais le jardin reste ouvert jusqu'à 18 heures."
 NOTICE = "The museum is closed on Mondays, but the old garden stays open until six. Children under ten do not pay."
+PUMP = "Remove the cover of the pump."
 PHONE = {"width": 390, "height": 844, "touch": True}
 
 
@@ -60,6 +63,23 @@ def imported_shots() -> Iterable[PageShot]:
     yield PageShot("imported-phone", f"{typed} await word('t0:0:9').tap();", PHONE)
 
 
+def memory_shots() -> Iterable[PageShot]:
+    """A correction, with the match of the memory and alternatives at the caret; the effort of the weeks."""
+    typed = f"page.setDefaultTimeout(60000); await write({PUMP!r}); await output().focus();"
+    listed = """
+    await page.keyboard.press('F2');
+    const field = page.locator('#correction');
+    await field.evaluate(each => each.setSelectionRange(each.value.length - 2, each.value.length - 2));
+    await page.keyboard.press('Alt+ArrowDown');
+    await page.locator('form ul button').nth(1).waitFor();
+    """
+    yield PageShot("memory", typed + listed, {"height": 820})
+    yield PageShot("memory-phone", typed + listed, {**PHONE, "height": 1290})
+    effort = "await tool('effort').click(); await page.locator('#tool .bar').first().waitFor();"
+    below = "await page.locator('#tool').scrollIntoViewIfNeeded();"
+    yield PageShot("memory-effort", typed + effort + below, {"height": 1100})
+
+
 def take(chromium: Chromium, address: str, shot: PageShot, folder: Path) -> Path:
     """Take it, and make it small."""
     path = folder / f"{shot.name}.png"
@@ -77,6 +97,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Make the pictures of the server's page in docs/images.")
     parser.add_argument("bundles", nargs="+", help="NAME=BUNDLE, from English to German")
     parser.add_argument("--imported", action="store_true", help="bundles are an imported pair, en-pt and pt-en")
+    parser.add_argument("--memory", action="store_true", help="the bundle is from English to Portuguese")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     asked = parser.parse_args()
     if reason := missing():
@@ -84,8 +105,11 @@ def main() -> None:
     bundles = {name: Path(path) for name, _, path in (each.partition("=") for each in asked.bundles)}
     chromium = Chromium()
     try:
-        with served(bundles) as address:
-            for shot in imported_shots() if asked.imported else shots():
+        used = {"DRAGOMAN_DATABASE": os.environ.get("DRAGOMAN_DATABASE", "memory")}
+        flags = ("--memory", "products") if asked.memory else ()
+        with served(bundles, *flags, environment=used) as address:
+            chosen = memory_shots() if asked.memory else imported_shots() if asked.imported else shots()
+            for shot in chosen:
                 path = take(chromium, address, shot, asked.out.resolve())
                 print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
     finally:

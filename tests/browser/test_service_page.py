@@ -326,6 +326,57 @@ def test_a_correction_is_sent_with_the_keyboard_and_counts_at_once(chromium: Chr
     assert width <= 1200
 
 
+def test_alternatives_at_the_caret_are_chosen_with_the_keyboard(chromium: Chromium, service: str):
+    steps = f"""
+    {typed()}
+    await output().focus();
+    await page.keyboard.press('F2');
+    const field = page.locator('#correction');
+    await field.evaluate(each => each.setSelectionRange(each.value.indexOf('Hunde'), each.value.indexOf('Hunde')));
+    const list = page.locator('ul[aria-label="Alternatives here"] button');
+    await page.keyboard.press('Alt+ArrowDown');
+    await list.nth(1).waitFor();
+    const texts = await list.allTextContents();
+    await page.keyboard.press('ArrowDown');
+    const focused = await page.evaluate(() => document.activeElement.textContent);
+    const faults = await accessibility(page);
+    await page.keyboard.press('Enter');
+    const chosen = await field.inputValue();
+    await page.keyboard.press('Alt+ArrowDown');
+    await list.first().waitFor();
+    await page.keyboard.press('Escape');
+    const left = await field.evaluate(each => each === document.activeElement);
+    return [texts, focused, chosen, left, await list.count(), faults];
+    """
+    texts, focused, chosen, left, listed, faults = look(chromium, service, steps)
+    assert all(text.startswith("hier spielen") for text in texts)
+    assert focused == chosen == texts[1] != texts[0]
+    assert (left, listed, faults) == (True, 0, [])
+
+
+def test_the_match_of_the_memory_and_the_effort_are_shown(chromium: Chromium, service: str):
+    steps = """
+    const body = { source_text: 'Three men sleep here.', text: 'hier schlafen drei Männer.',
+                    draft: 'hier schlafen Männer drei.', source: 'en', target: 'de' };
+    await page.evaluate(async body => {
+      const headers = { 'Content-Type': 'application/json' };
+      await fetch('v1/corrections', { method: 'POST', headers, body: JSON.stringify(body) });
+    }, body);
+    await write('Three men play here.');
+    const marked = await page.locator('.match mark').allTextContents();
+    await page.getByRole('button', { name: 'Use this' }).click();
+    const taken = await page.locator('#correction').inputValue();
+    await tool('effort').click();
+    await page.locator('#tool .bar').first().waitFor();
+    return [marked, taken, await page.locator('#tool').textContent(), await accessibility(page), await width()];
+    """
+    for options in ({}, {"width": 390, "height": 844, "touch": True}):
+        marked, taken, panel, faults, width = look(chromium, service, steps, **options)
+        assert (marked, taken) == (["sleep"], "hier schlafen drei Männer.")
+        assert "Words changed" in panel
+        assert (faults, width <= 1200) == ([], True)
+
+
 def test_without_memories_nothing_can_be_corrected(chromium: Chromium, service: str):
     steps = f"""
     await page.route('**/frontend/settings', async route => {{
