@@ -69,7 +69,7 @@ def memory_shots() -> Iterable[PageShot]:
     listed = """
     await page.keyboard.press('F2');
     const field = page.locator('#correction');
-    await field.evaluate(each => each.setSelectionRange(each.value.length - 2, each.value.length - 2));
+    await field.evaluate(each => each.setSelectionRange(each.value.indexOf('tampa'), each.value.indexOf('tampa')));
     await page.keyboard.press('Alt+ArrowDown');
     await page.locator('form ul button').nth(1).waitFor();
     """

@@ -1,4 +1,5 @@
 // Requests to the server. A failed request throws an ApiError; a cancelled one throws an AbortError.
+import { distinctContinuations } from './caret';
 import { ApiError, errorFromProblem, errorFromResponse } from './api-error';
 import { EventStreamParser } from './event-stream';
 import type {
@@ -13,7 +14,7 @@ import type {
 } from './types';
 
 const OFFLINE_RETRY = 3; // seconds
-const CONTINUATIONS = 4;
+const CONTINUATIONS = 5;
 
 export class Api {
   key = '';
@@ -56,13 +57,12 @@ export class Api {
     return translations[0];
   }
 
-  /** Translations of a sentence that begin with some words, the best first. */
+  /** Translations of a sentence that begin with some words, one for each next word, the best first. */
   async continuations(request: TranslateRequest, prefix: string): Promise<string[]> {
     const body = { ...request, prefix, alternatives: CONTINUATIONS, split: false, flags: false };
     const { translations } = (await (await this.#post('v1/translate', body)).json()) as { translations: Translation[] };
-    return [
-      ...new Set(translations.flatMap(each => [each.text, ...(each.alternatives ?? []).map(({ text }) => text)])),
-    ];
+    const texts = translations.flatMap(each => [each.text, ...(each.alternatives ?? []).map(({ text }) => text)]);
+    return distinctContinuations(texts, prefix);
   }
 
   async effort(): Promise<Effort> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { caretPlace, continuation } from './caret';
+import { caretPlace, continuation, distinctContinuations } from './caret';
 import { locateSentences } from './word-positions';
 import type { Translation } from './types';
 
@@ -36,6 +36,11 @@ describe('caretPlace', () => {
     const [one] = locateSentences({ source: 'a', text: '两只狗在玩' } as unknown as Translation, 'a');
     expect(caretPlace('两只狗在玩', 3, '两只狗在玩', [one!]).prefix).toBe('两只狗');
   });
+});
+
+it('one alternative is kept for each next word', () => {
+  const texts = ['Remova a tampa.', 'Remova a tampa .', 'Remova a Tampa da', 'Remova a capa.'];
+  expect(distinctContinuations(texts, 'Remova a')).toEqual(['Remova a tampa.', 'Remova a capa.']);
 });
 
 it('a continuation is what follows the prefix', () => {

@@ -36,6 +36,16 @@ export function caretPlace(
   };
 }
 
+/** The best translation for each next word, the best first: others differ only later. */
+export function distinctContinuations(translations: readonly string[], prefix: string): string[] {
+  const found = new Map<string, string>();
+  for (const each of translations) {
+    const word = /[\p{L}\p{M}\p{N}]+/u.exec(continuation(each, prefix))?.[0].toLowerCase() ?? '';
+    if (!found.has(word)) found.set(word, each);
+  }
+  return [...found.values()];
+}
+
 /** The part of a translation that follows its prefix. */
 export function continuation(translation: string, prefix: string): string {
   return translation.startsWith(prefix) ? translation.slice(prefix.length) : translation;
