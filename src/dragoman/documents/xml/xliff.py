@@ -6,7 +6,7 @@ The mark of `translation_marks` is in an attribute that the standard provides fo
 The dialects of Trados (sdlxliff) and memoQ (mqxliff) are XLIFF 1.2 with states of their own: Trados has them by
 sentence, in `seg-defs`, memoQ in attributes of the unit. Locked sentences and units stay.
 
-A translation from a memory has the unit and its score beside it: `alt-trans` with `match-quality` in 1.2, a `match` of
+A translation from a memory has the unit and its score next to it: `alt-trans` with `match-quality` in 1.2, a `match` of
 the module Translation Candidates in 2.x, `origin` and `percent` of Trados.
 """
 
