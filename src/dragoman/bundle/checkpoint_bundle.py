@@ -219,10 +219,7 @@ def _facts(run: Path, chosen: _Choice, parameters: int) -> dict[str, Any]:
 
 
 def split_lora(weights: Mapping[str, Weight]) -> tuple[dict[str, Weight], dict[str, tuple[Weight, Weight]]]:
-    """Split the weights of a checkpoint into those of the base model, by their usual names, and the factors.
-
-    The factors are lora_A [rank, in] and lora_B [out, rank], by the name of the weight.
-    """
+    """Split weights into those of the base, by their usual names, and lora_A [rank, in], lora_B [out, rank]."""
     base: dict[str, Weight] = {}
     parts: dict[str, dict[str, Weight]] = {}
     for name, tensor in weights.items():

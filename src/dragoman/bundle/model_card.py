@@ -53,11 +53,7 @@ def stated_licence(card: str) -> str:
 
 
 def imported_model_card(config: Config, facts: Mapping[str, Any]) -> str:
-    """Write the card of a model that another toolkit trained.
-
-    `facts`: `format`, `origin` (a name), `files` (a sequence of name, size and SHA-256), `parameters`, `notes` (plain
-    text), `versions`, and optionally `licence`.
-    """
+    """Write the card of a model of another toolkit; `facts` are named in the template."""
     licence = _line(facts["licence"]) if facts.get("licence") else _IMPORTED_LICENCE
     return _render(config, facts, licence=licence, method="", imported=True)
 

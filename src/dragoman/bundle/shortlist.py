@@ -20,11 +20,7 @@ _FIX = "write the bundle again, or leave the shortlist out"
 
 @dataclass(frozen=True)
 class Shortlist:
-    """Target tokens of the source token s: `tokens[offsets[s] : offsets[s + 1]]`; `always` are those of every sentence.
-
-    Shapes: always [n], offsets [source vocab + 1], tokens [offsets[-1]], with 16 bits if they suffice: they take most
-    of the memory.
-    """
+    """`tokens[offsets[s] : offsets[s + 1]]` of a source token s, and `always`; with 16 bits if they suffice."""
 
     always: NDArray[np.int64]
     offsets: NDArray[np.int32]

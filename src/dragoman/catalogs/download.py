@@ -82,11 +82,7 @@ def download(
     *,
     is_local: bool = False,
 ) -> Path:
-    """Return the verified and decompressed file in a folder, which is downloaded unless it exists with this digest.
-
-    An interrupted download is continued. Concurrent processes download the file once. `is_local` allows file:// in a
-    catalog that is local itself.
-    """
+    """Return the verified, decompressed file, downloaded or continued once by concurrent processes."""
     progress, access = progress or NoProgress(), access or Access()
     target, partial = folder / file.name, folder / PARTIAL / _key(file)
     began = time.time()

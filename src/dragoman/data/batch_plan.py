@@ -65,11 +65,7 @@ class PlannedBatch:
 
 
 class BatchPlan:
-    """All batches of all epochs, in order.
-
-    `lengths` returns the tokens of both sides of rows, without special tokens: [n] -> [n, 2]. `identity` is a hash of
-    the data: plans of other data have another fingerprint.
-    """
+    """All batches of all epochs, in order; `lengths` [n] -> [n, 2] are tokens of rows, `identity` hashes the data."""
 
     def __init__(
         self,
@@ -169,11 +165,7 @@ class BatchPlan:
 
 
 def corpus_shares(corpora: Sequence[CorpusRows], temperature: float) -> list[int]:
-    """Return the slots of each corpus in an epoch: p ∝ weight · rows^(1 / temperature), by largest remainder.
-
-    The number of slots is the number of pairs of the corpora with positive weight. A corpus with a `share` has this
-    share of all slots; the others have as many as without it, so that an epoch is one pass over them.
-    """
+    """Return the slots of each corpus: p ∝ weight · rows^(1 / temperature), by largest remainder, or its `share`."""
     drawn = [corpus.rows if corpus.weight > 0 and corpus.share is None else 0 for corpus in corpora]
     total = sum(drawn)
     if not total:

@@ -1,8 +1,4 @@
-"""Keyed random permutations of any size, computed without storing a table, and the mixing of 64-bit words.
-
-A Feistel network (Luby and Rackoff, 1988) permutes the numbers of b bits; it is applied again to results outside
-``range(n)`` until they are inside (cycle walking), which gives a permutation of ``range(n)``.
-"""
+"""Keyed random permutations without a table: a Feistel network (Luby and Rackoff, 1988) with cycle walking."""
 
 from collections.abc import Sequence
 from hashlib import blake2b

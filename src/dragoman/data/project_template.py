@@ -270,11 +270,7 @@ def check_side(
     is_fixed: bool = False,
     is_checked: bool = True,
 ) -> str:
-    """Return a warning if a side is mostly in another language than `code`, else nothing.
-
-    Raise a `ConfigError` if it is certain and `is_checked`. `other` is the language of the other side. With `is_fixed`
-    the languages are those of the bundle or of the training files.
-    """
+    """Return a warning if a side is mostly in another language than `code`; an error if certain and `is_checked`."""
     judged = survey.judged_side(side, code)
     name = corpus.files[SIDES.index(side)] if file_format(corpus) == "lines" else corpus.files[0]
     if not judged.other:

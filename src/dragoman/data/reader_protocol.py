@@ -52,9 +52,4 @@ class CorpusReader(Protocol):
         """Every file, with globs resolved, in the order in which they are read."""
 
     def chunks(self, rows: int) -> Iterator[CorpusChunk]:
-        """Split the corpus into chunks of `rows` records.
-
-        The last chunk of a file has fewer, and so has a chunk that would exceed the size limit.
-
-        Raises `DataError` if a file is missing, truncated or not text, or if line counts differ.
-        """
+        """Split into chunks of `rows` records, fewer at the ends of files; `DataError` for damaged or unequal files."""

@@ -57,11 +57,7 @@ class Workers:
             self._pool = None
 
     def run(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """Yield the result of each task in order; no task may write what another task of the run reads.
-
-        A task may be run again after its worker was lost: its result and its files must then be the same. The iterator
-        of tasks is read during processing, so it may be very large or infinite.
-        """
+        """Yield the results of independent tasks, read meanwhile, in order; one may run again after a lost worker."""
         failures: list[Exception] = []
         supply = _until_failure(iter(tasks), failures)
         first = list(islice(supply, 2))

@@ -58,11 +58,7 @@ _UNUSED_SECONDS = 30 * 24 * 3600  # then an export is removed
 
 @dataclass(frozen=True)
 class Export:
-    """Exported files by name, as verified or created; none if they were not read.
-
-    `note` is a message with their folder and, for new files, what was wrong. `manifest` lists the files; `facts` are
-    their sizes and times from before they were verified.
-    """
+    """Exported files by name, if read, with a `note`; `facts` are sizes and times from before the verification."""
 
     folder: Path
     files: Mapping[str, bytes]
@@ -91,11 +87,7 @@ def cached_export(
     packages: Sequence[str] = (),
     read_files: bool = True,
 ) -> Export:
-    """The export of a bundle, from the cache if valid, otherwise created; concurrent processes create it once.
-
-    `format_number` increases whenever the output of `make` changes. An export with other versions of `packages` is not
-    used. Without `read_files` an engine opens the files itself, and then checks that they are those that were verified.
-    """
+    """The export of a bundle from the cache if valid, by `format_number` and `packages`, otherwise created once."""
     facts = _facts(bundle, kind, precision, format_number, packages)
     try:
         return _cached(cache_folder(), facts, bundle, make, read_files=read_files)

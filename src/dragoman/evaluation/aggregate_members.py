@@ -16,11 +16,7 @@ _TEST_NAMES = {
 def combine_members(
     name: str, members: Sequence[MemberResult], baseline: Sequence[MemberResult] | None = None
 ) -> SystemResult:
-    """Compute the scores, deviations, tests and lengths of a system.
-
-    One member: its own scores and tests. Several: means with the interval over members; Welch's test if the baseline
-    has several members too, else the weakest of the members' tests.
-    """
+    """Combine members: means with Welch's test if the baseline has several too, else the weakest test."""
     members = tuple(members)
     by_length = combine_lengths(members)
     if len(members) == 1:

@@ -83,12 +83,7 @@ def import_model(
     licence: str | None = None,
     progress: Progress | None = None,
 ) -> ImportResult:
-    """Convert the model in a folder, or in an archive such as an Argos package, to a bundle.
-
-    `format_name` is a value of ``--from``; by default the files determine it. `languages` are source and target, for
-    models whose files do not name them; of a model with several directions, those from or to them are kept.
-    `only_languages` keeps the directions between these languages.
-    """
+    """Convert the model in a folder or an archive to a bundle; `languages`, `only_languages` choose directions."""
     given = _GivenLanguages(
         languages[0] and check_language(languages[0]),
         languages[1] and check_language(languages[1]),

@@ -102,11 +102,7 @@ def language_of_texts(texts: Sequence[str]) -> str:
 
 
 def language_note(texts: Sequence[str], expected: str, *, name: str = "lines", rule: str = "") -> str:
-    """Return a note if a third of the texts are certainly in one other language than the expected one, else nothing.
-
-    The first 100 texts are read. Of fewer than 5, blank ones left out, each must be certain. `name` is what the texts
-    are, in the plural, `rule` why they are expected in that language.
-    """
+    """Return a note on the first 100 texts if a third, or all of fewer than 5, are certainly in one other language."""
     sample = texts[:NOTE_SAMPLE]
     rule = rule or f"the model translates from {expected}"
     if len(sample) < MIN_NOTE_SAMPLE:

@@ -75,11 +75,7 @@ def _factor(config: TrainingConfig, update: int) -> float:
 
 
 class MovingAverage:
-    """Exponential moving average of a model's weights, w̄ ← d·w̄ + (1 − d)·w after each update.
-
-    d grows from 0.1 to `decay`, (1 + n) / (10 + n) after n updates, so the random initial weights lose influence
-    quickly.
-    """
+    """w̄ ← d·w̄ + (1 − d)·w after each update; d grows to `decay` by (1 + n) / (10 + n) after n updates."""
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.decay = decay

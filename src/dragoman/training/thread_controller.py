@@ -34,10 +34,7 @@ def thread_choices(most: int) -> list[int]:
 
 
 def build_thread_controller(config: TrainingConfig, group: ProcessGroup) -> ThreadController:
-    """Return a controller of torch's threads, up to their current number.
-
-    It compares nothing if the number is fixed, on a GPU, and with several processes, which would have to agree.
-    """
+    """Return a controller up to torch's threads; it compares only on a CPU, in one process, if none is fixed."""
     threads = torch.get_num_threads()
     is_fixed = config.threads > 0 or config.reproducible
     is_single = group.size == 1 and group.device.type == "cpu"

@@ -42,11 +42,7 @@ class WarmStartReport:
 def copy_bundle_weights(
     bundle: Bundle, tokenizers: Mapping[str, Tokenizer], model: nn.Module, config: ModelConfig
 ) -> WarmStartReport:
-    """Copy the bundle's weights into a model that was built from `config` for these tokenizers.
-
-    Rows of old tokens keep their ids. The row of a new token is the mean of the rows of the old tokens into which the
-    tokenizer of the bundle splits it.
-    """
+    """Copy the weights of a bundle; a new token has the mean of the rows of the old tokens that spell it."""
     check_same_model(bundle, config)
     cuts = {side: _new_tokens(bundle, side, tokenizers[side]) for side in ("source", "target")}
     weights, parameters = bundle.weights(), _own(model)

@@ -131,11 +131,7 @@ def choose_held_out(
     *,
     progress: ProgressCallback | None = None,
 ) -> NDArray[np.int64]:
-    """Return the positions of exactly `count` kept pairs with different sources, drawn by `seed`.
-
-    Each source has a hash of its text and the seed, and the lowest hashes are taken, in order. So the choice does not
-    depend on the order of files or the number of processes.
-    """
+    """Return exactly `count` kept pairs with different sources: those with the lowest hashes of text and seed."""
     best = np.empty(0, dtype=_DRAW)
     for done, (path, start) in enumerate(zip(key_files, starts, strict=True), start=1):
         draws = _draws(path, start, seed, decisions)

@@ -1,8 +1,4 @@
-"""Mark training pairs that also occur in a validation or test set, or whose source or target occurs there.
-
-Scores on training sentences are meaningless. Texts are compared without case, white space and punctuation
-(`text_folding`); exactly equal pairs are counted separately.
-"""
+"""Mark training pairs of which a folded side is in a held-out set, whose scores would mean nothing."""
 
 from __future__ import annotations
 

@@ -78,11 +78,7 @@ def mark_near_duplicates(
     workers: Workers = IN_PROCESS,
     progress: ProgressCallback | None = None,
 ) -> DuplicateCount:
-    """Mark pairs with at least `similarity` to an earlier kept pair or to a held-out one.
-
-    Texts are read from `chunk_files` (Arrow, columns source and target). `starts` are the positions of the chunks'
-    first pairs in the corpus. The bands must have been written for the same similarity.
-    """
+    """Mark pairs with at least `similarity`, for which the bands are, to an earlier kept or a held-out pair."""
     bands = bands_for(similarity)
     comparer = PairComparer(list(chunk_files), list(starts), similarity)
     links = Links.create(decisions.path.with_name(decisions.path.name + ".links"), decisions.rows)

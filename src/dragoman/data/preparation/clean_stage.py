@@ -42,11 +42,7 @@ _SAMPLED, _SHOWN = 128, 200  # pairs of a chunk, and characters per side, stored
 
 @dataclass(frozen=True)
 class CleaningRecipe:
-    """All settings that determine the result of cleaning a chunk.
-
-    A held-out corpus is not repaired or filtered, so that scores measure the original text; only pairs with an empty
-    side are dropped. Each pair is also stored in repaired form, to find it in the training corpora.
-    """
+    """All settings of cleaning a chunk; a held-out corpus is not repaired or filtered, except for empty sides."""
 
     source: str
     target: str

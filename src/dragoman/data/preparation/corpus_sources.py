@@ -24,11 +24,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class CorpusSource:
-    """A corpus: its settings, its reader, and its files in reading order.
-
-    `names` are the names of files in reports, relative to the configuration's folder, so that results do not depend on
-    the working directory.
-    """
+    """A corpus: settings, reader, files; `names` in reports are relative to the folder of the configuration."""
 
     role: CorpusRole
     name: str

@@ -33,13 +33,7 @@ _LOCK = "lock"
 
 
 class Preparation:
-    """The stages, each run on first access; results of earlier runs are reused.
-
-    With `tolerant`, preparation continues after invalid lines and files: lines are counted, and errors of files are
-    appended to `problems`.
-
-    Use it in a ``with`` block, which locks the folder and closes the workers.
-    """
+    """The stages, run on first access, in a ``with`` block; `tolerant` collects errors of files in `problems`."""
 
     def __init__(
         self, config: Config, folder: Path, *, workers: Workers, progress: Progress, tolerant: bool = False

@@ -102,11 +102,7 @@ class SelectedPairs:
     def sample(
         self, pairs: int, seed: int, *, draws: Sequence[Draw] = (), temperature: float = 1.0
     ) -> Iterator[pl.DataFrame]:
-        """Yield training pairs spread evenly over the kept pairs: one from each of `pairs` equal ranges.
-
-        With `draws`, one per corpus, corpora have the shares of training: small ones are spread over all of their
-        pairs, at most once each. The columns are source, target, line and file.
-        """
+        """Yield pairs spread evenly over the kept ones; with `draws`, one per corpus, by the shares of training."""
         jitter = np.random.default_rng(seed).random(min(pairs, self.kept))
         chosen = _spread(jitter, self.kept) if not draws else self._balanced(jitter, draws, temperature)
         first = 0

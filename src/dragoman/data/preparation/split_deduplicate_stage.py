@@ -36,11 +36,7 @@ def select_pairs(
     workers: Workers,
     progress: Progress,
 ) -> SelectedPairs:
-    """Decide on every training pair, or use the cached result.
-
-    In this order: drop training pairs that leak from held-out sets; draw held-out sets that are not given and drop
-    their leaks; drop duplicates, then near-duplicates.
-    """
+    """Decide on all pairs, or use the cache: leaks, held-out sets, their leaks, duplicates, near-duplicates."""
     cleaning = data.cleaning
     wanted = {"validation": 0 if data.validation_sets() else data.validation_pairs, "test": data.test_pairs}
     rules = cleaning.model_dump(include={"duplicates", "near_duplicates", "near_duplicate_similarity", "leakage"})

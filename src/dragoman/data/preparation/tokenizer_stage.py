@@ -61,11 +61,7 @@ class Tokenizers:
 def learn_tokenizers(
     selected: SelectedPairs, settings: TokenizerConfig, data: DataConfig, *, seed: int, work: Path, progress: Progress
 ) -> Tokenizers:
-    """Train tokenizers by the settings, or use the cached result.
-
-    With several directions the sample has the shares of corpora that training has, and languages have tokens. If
-    training puts pairs in capitals, so are some sentences of the sample: otherwise these are split into characters.
-    """
+    """Train tokenizers, or use the cached result; some sentences are in capitals if pairs in training are."""
     _check_some_text(selected)
     depends: list[object] = [_VERSION, selected.key, settings.model_dump(), seed, versions("sentencepiece")]
     changes = data.augment.vocabulary_kinds if data.augment is not None else []

@@ -52,11 +52,7 @@ _TEXT_FORMATS = ("lines", "tsv", "csv", "jsonl")
 
 
 def open_corpus(corpus: CorpusConfig, *, source: str, target: str, folder: Path) -> CorpusReader:
-    """Find the files of a corpus and return a reader of its format; relative paths start at `folder`.
-
-    Raises `DataError` if files are missing or do not pair up, `ConfigError` if the settings contradict each other.
-    The content of files is checked when they are read.
-    """
+    """Return a reader of a corpus; `DataError` if files are missing, `ConfigError` if settings contradict."""
     try:
         form = file_format(corpus)
     except ConfigError:

@@ -28,12 +28,7 @@ _PROTOCOL_ALONE = re.compile(r"[a-z]+")  # fsspec reads such a part of a chain a
 
 
 def open_file_system(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL and the path in it.
-
-    Raises:
-        DataError: A protocol of the URL is not accepted, or needs the network, which is not allowed.
-        MissingExtraError: The package of a protocol is not installed.
-    """
+    """Return the file system of a URL, whose protocols are accepted and allowed, and the path in it."""
     for part in url.split("::"):
         _check_protocol(url, part)
     try:
@@ -212,11 +207,7 @@ class _Counted(io.RawIOBase):
 
 
 class ByteStream:
-    """The decompressed contents of one file.
-
-    `name` is used in messages. `size` is the stored size of the file, if known, and `consumed` the stored bytes read so
-    far; `lines` and `bytes` count the line feeds and bytes returned.
-    """
+    """The decompressed contents of a file; `consumed` counts stored bytes, `lines` and `bytes` those returned."""
 
     def __init__(self, name: str, raw: RawFile, size: int | None) -> None:
         self.name = name

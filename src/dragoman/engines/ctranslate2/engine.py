@@ -65,11 +65,7 @@ class CTranslate2Engine:
     def open(
         cls, bundle: Bundle, *, precision: Precision = "float32", threads: int | None = None, device: Device = "cpu"
     ) -> Self:
-        """Open the model of a bundle from its export, which is created if necessary (reported in `note`).
-
-        Each thread processes its own batch: threads that share one batch wait for each other at every small product,
-        and are slower than one thread even for a single sentence.
-        """
+        """Open the model from its export. Each thread has its own batch: threads that share one mostly wait."""
         threads = (threads or default_threads()) if device == "cpu" else 1  # one batch fills a GPU
         longest = longest_sentence(bundle.config)
         make = functools.partial(export_ctranslate2, bundle, precision=precision)

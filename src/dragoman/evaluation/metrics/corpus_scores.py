@@ -53,11 +53,7 @@ def corpus_scores(
     language: str = "",
     resamples: int = 0,
 ) -> tuple[Score, ...]:
-    """Compute BLEU, chrF++ and TER, with the values and signatures that sacreBLEU's command prints.
-
-    `language`, that of the translations, selects the tokenizer of BLEU. With `resamples`,
-    each score has the interval of the command's ``--confidence``. [post2018bleu]
-    """
+    """Compute BLEU, chrF++ and TER with values, signatures and intervals of sacreBLEU's command. [post2018bleu]"""
     statistics = corpus_statistics(hypotheses, references, metrics=metrics, language=language)
     return tuple(compute_score(each, resamples=resamples) for each in statistics)
 
@@ -98,11 +94,7 @@ def scores_by_length(
     edges: Sequence[int] = DEFAULT_EDGES,
     resamples: int = DEFAULT_RESAMPLES,
 ) -> tuple[LengthBin, ...]:
-    """Score the sentences of each bin separately; bins without sentences are omitted.
-
-    A sentence belongs to a bin by the number of words of its source; one with fewer words than the first edge is
-    omitted.
-    """
+    """Score the sentences of each bin of source words separately; empty bins are omitted."""
     if not edges or edges[0] < 0 or any(first >= second for first, second in pairwise(edges)):
         raise ConfigError(f"edges must go upwards from 0 or more, got {list(edges)}; for instance 1 10 20 30")
     for each in statistics:

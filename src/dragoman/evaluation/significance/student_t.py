@@ -44,11 +44,7 @@ def welch_p_value(first: Sequence[float], second: Sequence[float]) -> float | No
 
 
 def welch_error(samples: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Return the standard error of a sum or difference of means, and its degrees of freedom; variances may differ.
-
-    Each sample has at least two values. Without any variance the degrees of freedom are the number of values minus that
-    of samples.
-    """
+    """Return the standard error of a difference of means, and its degrees of freedom; n − samples without variance."""
     shares = [statistics.variance(sample) / len(sample) for sample in samples]
     squares = sum(share**2 / (len(sample) - 1) for share, sample in zip(shares, samples, strict=True))
     if squares:

@@ -40,11 +40,7 @@ def extend_tokenizer(
     character_coverage: float = 0.9995,
     seed: int = 0,
 ) -> Tokenizer:
-    """Return the tokenizer with up to ``max_new_tokens`` more tokens, learnt from normalized sentences.
-
-    ``character_coverage`` has the meaning it has in SentencePiece: rarer new characters stay byte tokens. The same
-    sentences and settings give the same tokenizer. If no token is worth adding, it equals the old one.
-    """
+    """Return the tokenizer with up to ``max_new_tokens`` more tokens worth adding, learnt from sentences."""
     if max_new_tokens < 1:
         raise ConfigError(f'start.new_tokens must be at least 1, got {max_new_tokens}; vocabulary = "same" adds none')
     if isinstance(tokenizer, WordTokenizer | CharacterTokenizer):

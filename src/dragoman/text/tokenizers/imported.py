@@ -26,11 +26,7 @@ _LANGUAGE_TOKEN = re.compile(r">>[^<>\s]{1,40}<<")
 
 
 class ImportedTokenizer(VocabularyTokenizer):
-    """SentencePiece, then a lookup in the vocabulary. `model` is the content of the SentencePiece file.
-
-    `prefix` is a language token of the vocabulary, such as ``>>deu<<``, that is put before every text; a text that
-    begins with one keeps its own.
-    """
+    """SentencePiece, then a lookup; `prefix`, such as ``>>deu<<``, precedes texts that begin with no such token."""
 
     kind = "imported"
     file_name = "tokenizer.imported"

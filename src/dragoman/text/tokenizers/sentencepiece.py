@@ -308,11 +308,7 @@ def _trainable(sentences: Iterable[str]) -> Iterator[str]:
 
 
 def _scatter_repeats(sentences: list[str], seed: int) -> list[str]:
-    """Move repeated sentences to the end, in random order, if there are many.
-
-    The trainer takes quadratic time if a long sequence of sentences is repeated, such as the English side of two
-    corpora of the same text in several languages.
-    """
+    """Move repeated sentences to the end, if many: long repeated sequences take the trainer quadratic time."""
     first = dict.fromkeys(sentences)
     if len(sentences) - len(first) <= max(_FEW_REPEATS, _FEW_REPEATED * len(sentences)):
         return sentences

@@ -213,11 +213,7 @@ def check_limits(size: int | None, min_frequency: int) -> None:
 
 
 def count_tokens(sentences: Iterable[Iterable[str]], *, max_distinct: int) -> Counter[str]:
-    """Count tokens while holding at most ``max_distinct`` different ones, so that memory does not grow with the corpus.
-
-    Counts are exact until the limit is reached. Each time it is exceeded, the rarest tokens are dropped: first those
-    seen once, next those seen at most twice, and so on. Counts of frequent tokens are hardly affected.
-    """
+    """Count tokens; beyond ``max_distinct`` the rarest are dropped, so memory does not grow with the corpus."""
     counts: Counter[str] = Counter()
     floor = 0
     for tokens in sentences:

@@ -155,11 +155,7 @@ _WEIGHT_DIGITS = 3
 
 
 class RunRecord(CallbackList):
-    """A callback that records a run.
-
-    ``log.jsonl`` is the authoritative record of the curves. ``run.json`` describes the run, the machine and the result.
-    A resumed run first removes the entries after the update it resumes from.
-    """
+    """A callback that records the curves in ``log.jsonl``, and run, machine and result in ``run.json``."""
 
     def __init__(
         self,

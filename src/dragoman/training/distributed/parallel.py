@@ -42,11 +42,7 @@ class Gradient:
 
 
 class GradientAccumulator:
-    """Sums gradients over the batches of all processes and divides by their number of target tokens.
-
-    If memory is exhausted in a run with one process, the update is repeated in smaller parts. Later batches are then
-    divided to the size that fitted, and `report` receives a message.
-    """
+    """Sums gradients of all processes per target token; an update that does not fit into memory is divided."""
 
     def __init__(
         self, strategy: ParallelStrategy, config: TrainingConfig, group: ProcessGroup, report: Callable[[str], None]

@@ -142,11 +142,7 @@ def _plainly_letters(minimum: float) -> str:
 
 
 def wrong_script(frame: pl.DataFrame, *, source: str, target: str, minimum: float) -> pl.Series:
-    """Mark pairs with a side in which the share of letters in its language's scripts is less than `minimum`.
-
-    Only letters of these scripts are weighted: 我用 Twitter is nearly half Chinese. Words in another script that occur
-    on both sides, mostly names, are ignored if the side has a letter of its language.
-    """
+    """Mark pairs with a side with few letters of its language's scripts, without words that are on both sides."""
     marks = [
         _foreign_side(frame, side, other, language, minimum)
         for side, other, language in zip(SIDES, reversed(SIDES), (source, target), strict=True)
