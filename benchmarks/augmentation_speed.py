@@ -32,7 +32,7 @@ from dragoman.models import build_model
 from dragoman.text.perturbation import draw_numbers
 from dragoman.text.words import WordLinks
 from dragoman.training import build_optimizer, train_step
-from dragoman.training.losses import RewardBaseline
+from dragoman.training.step import RewardBaseline
 
 ARMS = {"plain": "", "changed pairs": "[data.augment]\n", "subwords": "[data.sampling]\nsubword_temperature = 5.0\n"}
 GOAL = 0.97

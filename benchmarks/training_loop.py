@@ -37,7 +37,7 @@ from dragoman.environment import peak_memory
 from dragoman.models import Model, build_model
 from dragoman.training import build_optimizer, train_step
 from dragoman.training.callbacks.events import CallbackList, StepEvent, TrainingStarted
-from dragoman.training.losses import RewardBaseline
+from dragoman.training.step import RewardBaseline
 
 GOALS = {"speed": 0.95, "memory": 1.25, "scaling": 0.9}
 NEVER = 1_000_000_000

@@ -27,9 +27,8 @@ from dragoman.config import Config
 from dragoman.data.batch import Batch
 from dragoman.models import Model, build_model
 from dragoman.text import BOS_ID, EOS_ID, SPECIALS
-from dragoman.training.losses import RewardBaseline
 from dragoman.training.optimizer import build_optimizer
-from dragoman.training.step import train_step
+from dragoman.training.step import RewardBaseline, train_step
 
 SYMBOLS = range(len(SPECIALS), len(SPECIALS) + 14)
 VOCABULARY = len(SPECIALS) + len(SYMBOLS)

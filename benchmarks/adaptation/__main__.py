@@ -32,7 +32,7 @@ from dragoman import Bundle, Translator
 from dragoman.api.translation.markup import translate_markup
 from dragoman.config import Config, LoraConfig, StartConfig, TrainingConfig, parse_config, to_toml
 from dragoman.evaluation.metrics.corpus_scores import corpus_scores
-from dragoman.evaluation.significance.resampling import paired_tests
+from dragoman.evaluation.significance import paired_tests
 from dragoman.importing.import_model import import_model
 from dragoman.markup.protected_spans import find_placeholders
 from dragoman.markup.tagged_text import TaggedText

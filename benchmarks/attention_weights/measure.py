@@ -24,11 +24,11 @@ from dragoman.bundle import Bundle
 from dragoman.data.batch import Batch
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.evaluation.metrics.corpus_scores import compute_score
-from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics
+from dragoman.evaluation.significance import corpus_statistics
 from dragoman.files import read_json, write_json
 from dragoman.models.build import build_model
 from dragoman.training.checkpoint import CheckpointStore, load_weights
-from dragoman.training.losses import cross_entropy
+from dragoman.training.step import cross_entropy
 
 VARIANTS = {
     ("rnn",): "general",

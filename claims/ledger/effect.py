@@ -27,7 +27,7 @@ from claims.ledger.peers import Peers
 from claims.ledger.record import ModelRecord
 from claims.ledger.seed_spread import seed_error
 from dragoman.errors import DataError
-from dragoman.evaluation.significance.student_t import t_quantile
+from dragoman.evaluation.aggregate_members import t_quantile
 
 RESAMPLES = 2000
 _SEED = 20190101

@@ -11,7 +11,7 @@ from claims.ledger.claim import Comparison
 from claims.ledger.measures import measure, term_counts
 from claims.ledger.record import ModelRecord
 from claims.ledger.verdict import ClaimVerdict, ComparisonResult
-from dragoman.evaluation.significance.student_t import t_quantile
+from dragoman.evaluation.aggregate_members import t_quantile
 
 MAX_SEEDS = 10_000  # more are not proposed
 

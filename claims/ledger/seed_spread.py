@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from dragoman.evaluation.significance.student_t import welch_error
+from dragoman.evaluation.aggregate_members import welch_error
 
 Sample = tuple[float, ...]
 """Scores of one model by seed; at least two."""

@@ -17,8 +17,7 @@ from dragoman.models.base import Model
 from dragoman.models.build import build_model
 from dragoman.nn.stateless_noise import Noise
 from dragoman.text import EOS_ID
-from dragoman.training.losses import RewardBaseline
-from dragoman.training.step import objective
+from dragoman.training.step import RewardBaseline, objective
 
 RATE = 3e-3
 """Learning rate of all models."""

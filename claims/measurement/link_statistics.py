@@ -18,7 +18,7 @@ from dragoman.data.batch import Batch
 from dragoman.evaluation.word_alignment import GoldLinks, Links, argmax_links
 from dragoman.models.base import Model
 from dragoman.text import Tokenizer, map_words
-from dragoman.training.losses import cross_entropy
+from dragoman.training.step import cross_entropy
 
 LINK_COLUMNS = ("found", "sure", "found_sure", "found_possible")
 """Numbers of links per sentence: found; sure; found among the sure and the possible ones."""

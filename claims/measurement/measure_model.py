@@ -22,9 +22,9 @@ from dragoman.data.batch import Batch
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import ConfigError
 from dragoman.evaluation.metrics.corpus_scores import compute_score
-from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics
+from dragoman.evaluation.significance import corpus_statistics
 from dragoman.models.build import build_model
-from dragoman.training.losses import cross_entropy
+from dragoman.training.step import cross_entropy
 
 _BATCH = 64
 _STATISTICS = 6  # both lengths and the matches by order; the other counts follow from them

@@ -18,7 +18,7 @@ from claims.measurement.string_tasks import train_on_strings
 from dragoman.api.notebook.tutorial_strings import Pair, decode, encode, small_config, translate
 from dragoman.data.batch import Batch
 from dragoman.models.base import Model
-from dragoman.training.losses import cross_entropy
+from dragoman.training.step import cross_entropy
 
 GROUPS = ((1, 4), (5, 8), (9, 12), (13, 16))
 """Lengths of the training, in groups."""

@@ -14,8 +14,7 @@ from dragoman.config import ModelConfig, TrainingConfig, TransformerConfig
 from dragoman.data.batch import Batch
 from dragoman.models import build_model
 from dragoman.nn.attention import Alignment
-from dragoman.training.losses import RewardBaseline, coverage_loss
-from dragoman.training.step import objective
+from dragoman.training.step import RewardBaseline, coverage_loss, objective
 from testkit.generators import Numbers, lengths, many_cases, randomised, seeds, sizes
 from tests.equations.comparison import Tensors, as_leaves, assert_same, evaluate, parameters
 from tests.equations.generators_attention import VOCAB, Translating, small_config, translating

@@ -17,8 +17,7 @@ from dragoman.data.batch import Batch
 from dragoman.data.preparation.link_stage import hmm_posteriors, jump_matrix
 from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.models import build_model
-from dragoman.training.losses import RewardBaseline, guided_alignment_loss
-from dragoman.training.step import objective
+from dragoman.training.step import RewardBaseline, guided_alignment_loss, objective
 from testkit.generators import Numbers, many_cases, randomised, seeds, sizes
 from tests.equations.comparison import Tensors, as_leaves, assert_same, evaluate, parameters
 

@@ -23,8 +23,7 @@ from dragoman.nn.attention import Alignment
 from dragoman.nn.attention.alignment import HardAligner
 from dragoman.nn.attention.single_head import build_attention
 from dragoman.nn.stateless_noise import Noise, number_sites
-from dragoman.training.losses import RewardBaseline, reinforce_loss
-from dragoman.training.step import objective
+from dragoman.training.step import RewardBaseline, objective, reinforce_loss
 from testkit.generators import Numbers, Padded, lengths, many_cases, padded_batches, randomised, seeds
 from tests.equations.comparison import assert_close, assert_same, evaluate, parameters
 from tests.equations.generators_attention import VOCAB, Look, Translator, looks, small_config

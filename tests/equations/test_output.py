@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from dragoman.nn.embedding import DeepOutput, Output
-from dragoman.training.losses import cross_entropy
+from dragoman.training.step import cross_entropy
 from testkit.generators import Numbers, Padded, many_cases, padded_batches, randomised, seeds, sizes
 from tests.equations.comparison import TOLERANCE, Tensors, assert_agrees, assert_close
 from tests.equations.literal_recurrent import Weights, deep_output, log_softmax

@@ -16,8 +16,7 @@ from dragoman.data.batch import Batch
 from dragoman.models import build_model
 from dragoman.nn.recurrent import CELLS
 from dragoman.nn.structured_attention import StructuredAttention, redundancy_penalty
-from dragoman.training.losses import RewardBaseline
-from dragoman.training.step import objective
+from dragoman.training.step import RewardBaseline, objective
 from testkit.generators import Numbers, Sentences, lengths, many_cases, randomised, seeds, sizes
 from tests.equations.comparison import Tensors, assert_agrees, assert_close, assert_same, evaluate, parameters
 from tests.equations.generators_attention import VOCAB, Translating, small_config

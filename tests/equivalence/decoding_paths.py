@@ -14,8 +14,7 @@ from dragoman.models import Decoded, Model, Step
 from dragoman.nn.attention import Alignment
 from dragoman.nn.batches import Rows, is_real
 from dragoman.nn.stateless_noise import Noise
-from dragoman.training.losses import RewardBaseline
-from dragoman.training.step import objective
+from dragoman.training.step import RewardBaseline, objective
 from tests.equations.comparison import assert_close, magnitude
 
 TOLERANCE = 1e-9

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dragoman.nn.batches import is_real
-from dragoman.training.losses import cross_entropy
+from dragoman.training.step import cross_entropy
 from testkit.presets import EVERY_LENGTH, MODELS, sentences, tiny_config, tiny_model
 from tests.equivalence.decoding_paths import (
     assert_equal,

@@ -7,8 +7,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dragoman.catalogs.catalog_fields import Entry, FileName, Language, Text, is_address, validate_catalog
-from dragoman.catalogs.catalog_model import CatalogFile, CatalogModel
+from dragoman.catalogs.catalog_model import (
+    CatalogFile,
+    CatalogModel,
+    Entry,
+    FileName,
+    Language,
+    Text,
+    is_address,
+    validate_catalog,
+)
 
 KIND = "argos"
 

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from dragoman.catalogs.catalog_fields import MAX_FILE_BYTES
-from dragoman.catalogs.catalog_model import CatalogFile, CatalogModel
+from dragoman.catalogs.catalog_model import MAX_FILE_BYTES, CatalogFile, CatalogModel
 from dragoman.catalogs.http_client import (
     Access,
     RetryError,

@@ -14,8 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from dragoman.catalogs import argos, firefox, hugging_face, mirror
-from dragoman.catalogs.catalog_fields import ascii_line, is_address, parse_json
-from dragoman.catalogs.catalog_model import CatalogModel
+from dragoman.catalogs.catalog_model import CatalogModel, ascii_line, is_address, parse_json
 from dragoman.catalogs.download import local_path
 from dragoman.catalogs.http_client import (
     Access,

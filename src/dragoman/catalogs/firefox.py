@@ -14,9 +14,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dragoman.catalogs.catalog_fields import (
+from dragoman.catalogs.catalog_model import (
     Address,
     Bytes,
+    CatalogFile,
+    CatalogModel,
     Entry,
     FileName,
     Language,
@@ -30,7 +32,6 @@ from dragoman.catalogs.catalog_fields import (
     join_address,
     validate_catalog,
 )
-from dragoman.catalogs.catalog_model import CatalogFile, CatalogModel
 
 KIND = "firefox"
 _MAJOR = 3  # of the records; Firefox reads no others

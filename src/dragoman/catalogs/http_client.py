@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from dragoman.catalogs.catalog_fields import ascii_line
+from dragoman.catalogs.catalog_model import ascii_line
 from dragoman.environment import require
 from dragoman.errors import ConfigError, DataError
 from dragoman.network_access import check_online

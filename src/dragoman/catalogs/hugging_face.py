@@ -12,8 +12,7 @@ from pathlib import Path, PurePosixPath
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from dragoman.catalogs.catalog_fields import ascii_line
-from dragoman.catalogs.catalog_model import CatalogFile, CatalogModel
+from dragoman.catalogs.catalog_model import CatalogFile, CatalogModel, ascii_line
 from dragoman.catalogs.http_client import Access, check_address
 from dragoman.environment import require
 from dragoman.errors import ConfigError, DataError

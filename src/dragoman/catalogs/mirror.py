@@ -10,8 +10,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dragoman.catalogs.catalog_fields import (
+from dragoman.catalogs.catalog_model import (
     Bytes,
+    CatalogFile,
+    CatalogModel,
     Entry,
     FileName,
     Language,
@@ -23,7 +25,6 @@ from dragoman.catalogs.catalog_fields import (
     join_address,
     validate_catalog,
 )
-from dragoman.catalogs.catalog_model import CatalogFile, CatalogModel
 from dragoman.errors import DataError
 from dragoman.files import write_json
 

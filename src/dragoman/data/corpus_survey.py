@@ -15,12 +15,11 @@ from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers.corpus_reader import explain_encodings, file_format, foreign_encodings, open_corpus
 from dragoman.data.readers.streams import is_url, plain_name, stored_size
 from dragoman.data.reason_counts import HEADER, Tally, header_warning, reading_notes
-from dragoman.data.side_languages import SideLanguage
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 from dragoman.language_codes import canonical_language, check_language, is_known_language, primary_language
 from dragoman.text.language_scripts import chinese_script, other_script
-from dragoman.text.other_language import is_detectable
+from dragoman.text.other_language import SideLanguage, is_detectable
 
 _COUNT_AT_MOST = 5_000_000
 _CHUNK = 65_536

@@ -16,12 +16,12 @@ from dragoman.config.corpus import Direction
 from dragoman.data.corpus_survey import CorpusSurvey, check_files, survey_corpus
 from dragoman.data.readers.corpus_reader import file_format
 from dragoman.data.readers.streams import STDIN, is_url
-from dragoman.data.side_languages import are_swapped, swapped_problem
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError
 from dragoman.files import atomic_write
 from dragoman.language_codes import check_language, is_same_language, match_language
 from dragoman.run_files import PROJECT
+from dragoman.text.other_language import are_swapped, swapped_problem
 from dragoman.text.tokenizers.vocabulary import count_needed_tokens, fitting_size
 
 if TYPE_CHECKING:

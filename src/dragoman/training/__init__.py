@@ -1,5 +1,4 @@
 """Training: loss, optimizer, schedule, updates and the training loop."""
 
-from dragoman.training.losses import RewardBaseline
 from dragoman.training.optimizer import build_optimizer, learning_rate
-from dragoman.training.step import Objective, UpdateResult, objective, train_step
+from dragoman.training.step import Objective, RewardBaseline, UpdateResult, objective, train_step

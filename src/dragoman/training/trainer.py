@@ -22,9 +22,8 @@ from dragoman.training.callbacks.events import StepEvent, TrainerCallback, Train
 from dragoman.training.checkpoint import Checkpoint, CheckpointManager, CheckpointStore
 from dragoman.training.distributed.parallel import GradientAccumulator, build_strategy
 from dragoman.training.distributed.process_group import ProcessGroup
-from dragoman.training.losses import RewardBaseline
 from dragoman.training.optimizer import MovingAverage, build_optimizer
-from dragoman.training.step import LossModule, clip_gradient, set_learning_rate
+from dragoman.training.step import LossModule, RewardBaseline, clip_gradient, set_learning_rate
 from dragoman.training.thread_controller import build_thread_controller
 from dragoman.training.train_state import TrainState
 from dragoman.training.validator import DirectionValidationSets, ValidationSet, Validator

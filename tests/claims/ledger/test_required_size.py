@@ -20,7 +20,7 @@ from claims.ledger.required_size import (
     sentence_factor,
 )
 from claims.ledger.verdict import ClaimVerdict, ComparisonResult, decide, decide_comparison
-from dragoman.evaluation.significance.student_t import t_quantile
+from dragoman.evaluation.aggregate_members import t_quantile
 from tests.claims.synthetic import SENTENCES, claim, records
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.data.side_languages import SideLanguage, are_swapped, main_language
+from dragoman.text.other_language import SideLanguage, are_swapped, main_language
 
 
 @pytest.mark.parametrize(

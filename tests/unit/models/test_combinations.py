@@ -18,8 +18,7 @@ from dragoman.errors import CombinationError, ConfigError
 from dragoman.models import Model, build_model
 from dragoman.nn.stateless_noise import Noise
 from dragoman.text import BOS_ID
-from dragoman.training.losses import RewardBaseline
-from dragoman.training.step import objective
+from dragoman.training.step import RewardBaseline, objective
 from testkit.legal_wirings import legal_wirings
 
 CELLS: tuple[str, ...] = get_args(CellName)

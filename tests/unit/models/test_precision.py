@@ -11,7 +11,7 @@ from dragoman.models import build_model
 from dragoman.nn.attention.single_head import build_attention
 from dragoman.nn.embedding import Output
 from dragoman.nn.recurrent import CELLS
-from dragoman.training.losses import cross_entropy
+from dragoman.training.step import cross_entropy
 
 
 @pytest.mark.parametrize("cell", CELLS)

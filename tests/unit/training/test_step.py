@@ -14,9 +14,8 @@ from dragoman.data.batch import Batch
 from dragoman.models import Model
 from dragoman.nn.batches import is_real
 from dragoman.nn.stateless_noise import Noise
-from dragoman.training.losses import RewardBaseline
 from dragoman.training.optimizer import OPTIMIZERS, build_optimizer
-from dragoman.training.step import UpdateResult, objective, train_step
+from dragoman.training.step import RewardBaseline, UpdateResult, objective, train_step
 from testkit.presets import EVERY_LENGTH, fresh_model, sentences, tiny_config
 
 MODELS = ["luong2015-local-p-desk", "bahdanau2015-desk", "xu2015-desk", "sutskever2014-desk", "pairs-5k"]

@@ -17,9 +17,8 @@ from dragoman.models import Model
 from dragoman.models.build import build_model
 from dragoman.training.callbacks.events import ValidationScores
 from dragoman.training.checkpoint import CheckpointStore
-from dragoman.training.losses import RewardBaseline
 from dragoman.training.optimizer import build_optimizer
-from dragoman.training.step import train_step
+from dragoman.training.step import RewardBaseline, train_step
 from dragoman.training.train_state import TrainState
 from dragoman.training.trainer import Trainer
 from dragoman.training.validator import BestScore, ValidationSet

@@ -7,8 +7,7 @@ import pytest
 from dragoman.config import TrainingConfig
 from dragoman.stop_signal import StopRequested
 from dragoman.training.callbacks.events import ValidationScores
-from dragoman.training.losses import RewardBaseline
-from dragoman.training.step import objective
+from dragoman.training.step import RewardBaseline, objective
 from dragoman.training.validator import BestScore, ValidationSet, is_better
 from testkit.presets import EVERY_LENGTH, alone, fresh_model, sentences, tiny_config
 

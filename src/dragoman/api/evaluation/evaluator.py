@@ -34,7 +34,6 @@ from dragoman.errors import ConfigError
 from dragoman.evaluation.aggregate_members import combine_members, weakest_test
 from dragoman.evaluation.metrics.comet import Comet
 from dragoman.evaluation.metrics.corpus_scores import compute_score, scores_by_length
-from dragoman.evaluation.metrics.sentence_statistics import Statistics
 from dragoman.evaluation.results import (
     Evaluation,
     LengthBin,
@@ -45,7 +44,7 @@ from dragoman.evaluation.results import (
     TestSet,
 )
 from dragoman.evaluation.robustness import score_perturbation
-from dragoman.evaluation.significance.resampling import paired_test
+from dragoman.evaluation.significance import Statistics, paired_test
 from dragoman.progress import NoProgress, Progress
 
 _SUBSET_METRICS = (

@@ -18,7 +18,6 @@ from dragoman.bundle import Bundle
 from dragoman.config.corpus import Direction
 from dragoman.environment import peak_memory
 from dragoman.errors import DataError
-from dragoman.evaluation.metrics.sentence_statistics import Statistics, corpus_statistics
 from dragoman.evaluation.results import Throughput
 from dragoman.evaluation.robustness import (
     PERTURBATIONS,
@@ -27,6 +26,7 @@ from dragoman.evaluation.robustness import (
     PerturbedTexts,
     sample_positions,
 )
+from dragoman.evaluation.significance import Statistics, corpus_statistics
 from dragoman.files import sha256_of_file
 from dragoman.progress import Progress
 from dragoman.reporting.number_format import format_count

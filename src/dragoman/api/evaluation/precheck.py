@@ -6,9 +6,8 @@ from pathlib import Path
 from dragoman.api.evaluation.system_arguments import System
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.sentence_statistics import signed_metric
 from dragoman.evaluation.results import SystemResult, useless_bleu
-from dragoman.evaluation.significance.resampling import seed_setting
+from dragoman.evaluation.significance import seed_setting, signed_metric
 from dragoman.text.other_language import language_note, language_of_texts, swapped_note
 
 

@@ -13,7 +13,7 @@ from dragoman.engines.torch_engine import TorchEngine
 from dragoman.models import Model, build_model
 from dragoman.search import Hypothesis, SearchInput
 from dragoman.text import SPECIALS
-from dragoman.training.losses import cross_entropy
+from dragoman.training.step import cross_entropy
 
 LETTERS = "abcdefghijklmnop"
 Pair = tuple[str, str]

@@ -119,7 +119,7 @@ def _check_bleu(config: Config) -> str:
     """Return a message if BLEU's tokenizer for a target language is not installed; raise if BLEU ends training."""
     if not config.training.validation_sentences:
         return ""
-    from dragoman.evaluation.metrics.sentence_statistics import missing_bleu_package  # noqa: PLC0415 -- sacrebleu
+    from dragoman.evaluation.significance import missing_bleu_package  # noqa: PLC0415 -- sacrebleu
 
     targets = sorted({target for _, target in data_of(config).all_directions()})
     missing = [(target, package) for target in targets if (package := missing_bleu_package(target))]

@@ -16,9 +16,13 @@ from dragoman.data.saved_test_sets import text_file_names
 from dragoman.data.token_pairs import SIDES
 from dragoman.engines.directions import directed_tokenizers, target_prefix
 from dragoman.evaluation.metrics.corpus_scores import compute_score
-from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics, missing_bleu_package
 from dragoman.evaluation.results import SetScore, SignificanceTest
-from dragoman.evaluation.significance.resampling import DEFAULT_RESAMPLES, paired_test
+from dragoman.evaluation.significance import (
+    DEFAULT_RESAMPLES,
+    corpus_statistics,
+    missing_bleu_package,
+    paired_test,
+)
 from dragoman.models.base import Model
 from dragoman.text import Normalizer, Tokenizer
 

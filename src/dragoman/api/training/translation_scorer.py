@@ -19,7 +19,7 @@ from dragoman.engines.directions import TargetPrefixEngine, directed_tokenizers,
 from dragoman.engines.protocol import Engine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.evaluation.metrics.corpus_scores import bleu, chrf
-from dragoman.evaluation.metrics.sentence_statistics import missing_bleu_package
+from dragoman.evaluation.significance import missing_bleu_package
 from dragoman.models.base import Model
 from dragoman.search import Hypothesis, SearchInput, SearchSettings
 from dragoman.text import ImportedTokenizer, PrefixedTokenizer, Tokenizer

@@ -13,10 +13,9 @@ from dragoman.data.check.report_types import (
 from dragoman.data.preparation.selected_pairs import is_leak
 from dragoman.data.preparation.tokenizer_stage import KEEP_OR_EXTEND, has_too_many_tokens
 from dragoman.data.reason_counts import header_warning
-from dragoman.data.side_languages import SideLanguage, swapped_problem
 from dragoman.reporting.number_format import format_count, format_percent
 from dragoman.text.language_scripts import other_script
-from dragoman.text.other_language import is_detectable
+from dragoman.text.other_language import SideLanguage, is_detectable, swapped_problem
 
 # Thresholds from which a value gets advice.
 _FOREIGN = 0.1

@@ -31,13 +31,13 @@ from dragoman.data.preparation.shard_stage import TOO_MANY_TOKENS, encode
 from dragoman.data.preparation.tokenizer_stage import LISTED_BY_CHECK
 from dragoman.data.readers.corpus_reader import exchange_sides, file_format
 from dragoman.data.reason_counts import Example, Tally
-from dragoman.data.side_languages import are_swapped, main_language
 from dragoman.data.token_pairs import SIDES, Pairs, Sentences
 from dragoman.errors import DragomanError
 from dragoman.language_codes import primary_language
 from dragoman.reporting.number_format import format_count
 from dragoman.text import Tokenizer
 from dragoman.text.language_scripts import chinese_script
+from dragoman.text.other_language import are_swapped, main_language
 from dragoman.text.words import TextPair
 
 _LANGUAGE_CHUNKS = 4

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from dragoman.data.preparation.selected_pairs import is_leak
 from dragoman.data.reason_counts import CorpusSummary, Example, Tally
-from dragoman.data.side_languages import SideLanguage
 from dragoman.data.token_pairs import SIDES
 from dragoman.language_codes import primary_language
 from dragoman.reporting.number_format import format_count, format_percent
 from dragoman.reporting.verdict import Verdict
+from dragoman.text.other_language import SideLanguage
 from dragoman.text.words import TextPair
 
 

@@ -8,13 +8,16 @@ from sacrebleu.metrics.chrf import CHRF
 
 from dragoman.config.evaluation import METRICS
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.sentence_statistics import Statistics, check_sizes, corpus_statistics, signed_metric
 from dragoman.evaluation.results import Interval, LengthBin, Score
-from dragoman.evaluation.significance.resampling import (
+from dragoman.evaluation.significance import (
     DEFAULT_RESAMPLES,
+    Statistics,
+    check_sizes,
+    corpus_statistics,
     resampled_scores,
     score_of_totals,
     seed_setting,
+    signed_metric,
 )
 from dragoman.text.words import count_words
 

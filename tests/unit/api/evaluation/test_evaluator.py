@@ -16,8 +16,8 @@ from dragoman.api.translation.translator import Translator
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import InferenceConfig, SearchSettings
 from dragoman.errors import ConfigError
-from dragoman.evaluation.significance.resampling import paired_tests
-from dragoman.evaluation.significance.student_t import welch_p_value
+from dragoman.evaluation.aggregate_members import welch_p_value
+from dragoman.evaluation.significance import paired_tests
 from tests.unit.cli.tiny_translators import tiny_bundle
 
 SOURCES = [f"Satz {number} von zwölf." for number in range(12)]
@@ -101,7 +101,7 @@ def test_everything_is_checked_first(
     if setting:
         monkeypatch.setenv("SACREBLEU_SEED", setting)
     if "languages" in options:
-        monkeypatch.setattr("dragoman.evaluation.metrics.sentence_statistics.BLEU", missing)
+        monkeypatch.setattr("dragoman.evaluation.significance.BLEU", missing)
     monkeypatch.setattr(evaluating, "BackgroundStatistics", refuse)
     monkeypatch.setattr(Translator, "open", refuse)
     systems = parse_systems([*written("a=good"), f"b={tiny_bundle()}"])

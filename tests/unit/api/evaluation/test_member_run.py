@@ -16,7 +16,7 @@ from dragoman.api.evaluation import member_run as evaluated_member
 from dragoman.api.evaluation.member_run import BackgroundStatistics, open_member, translate_test_set
 from dragoman.api.translation.translator import Translator
 from dragoman.errors import DataError
-from dragoman.evaluation.metrics.sentence_statistics import Statistics, corpus_statistics
+from dragoman.evaluation.significance import Statistics, corpus_statistics
 from dragoman.progress import NoProgress
 from tests.unit.cli.clock import Clock
 from tests.unit.cli.tiny_translators import tiny_bundle

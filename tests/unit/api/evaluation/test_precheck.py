@@ -12,7 +12,7 @@ from dragoman.api.evaluation.system_arguments import System
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.config.validation_errors import validate
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics import sentence_statistics
+from dragoman.evaluation import significance
 
 ONE, TWO = (System(name, (Path(name),)) for name in ("one", "two"))
 
@@ -54,7 +54,7 @@ def test_a_tokenizer_that_is_not_installed(monkeypatch: pytest.MonkeyPatch):
     def missing(**_: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(sentence_statistics, "BLEU", missing)
+    monkeypatch.setattr(significance, "BLEU", missing)
     with pytest.raises(ConfigError, match=r"tokenizer for ja is not installed; pip install 'sacrebleu\[ja\]'"):
         check_language("ja", EvaluationSettings())
     check_language("ja", EvaluationSettings(metrics=("chrf", "ter")))

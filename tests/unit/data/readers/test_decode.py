@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.readers.decode import check_text, decode_lines, split_lines, strip_line_ends
+from dragoman.data.readers.lines import check_text, decode_lines, split_lines, strip_line_ends
 from dragoman.data.reason_counts import Tally
 from dragoman.errors import DataError
 

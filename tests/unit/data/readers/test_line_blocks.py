@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.readers import line_blocks as cut
+from dragoman.data.readers import lines as cut
 from dragoman.data.readers import streams as packing
-from dragoman.data.readers.line_blocks import LineBlockReader, line_lengths
+from dragoman.data.readers.lines import LineBlockReader, line_lengths
 from dragoman.data.readers.streams import ByteStream
 from dragoman.errors import DataError
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.metrics.corpus_scores import corpus_scores, scores_by_length
-from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics
 from dragoman.evaluation.results import LengthBin
+from dragoman.evaluation.significance import corpus_statistics
 from dragoman.text.words import count_words, map_words
 from tests.unit.evaluation.sacrebleu_command import spoilt
 

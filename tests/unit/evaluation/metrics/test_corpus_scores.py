@@ -8,8 +8,8 @@ import sacrebleu
 from dragoman.config.evaluation import METRICS
 from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.metrics.corpus_scores import bleu, chrf, corpus_scores, exact_match
-from dragoman.evaluation.metrics.sentence_statistics import signed_metric
 from dragoman.evaluation.results import Interval, Score
+from dragoman.evaluation.significance import signed_metric
 from tests.unit.evaluation.sacrebleu_command import spoilt
 
 HYPOTHESES = ["The cat sat on the mat.", "A dog barks loudly at the moon", "Ein Vogel, 3.5 kg"]

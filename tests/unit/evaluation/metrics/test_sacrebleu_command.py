@@ -6,7 +6,7 @@ import pytest
 
 from dragoman.config.evaluation import TestName
 from dragoman.evaluation.metrics.corpus_scores import corpus_scores
-from dragoman.evaluation.significance.resampling import paired_tests
+from dragoman.evaluation.significance import paired_tests
 from tests.unit.evaluation.sacrebleu_command import as_printed, lines_of, paired, sacrebleu, spoilt
 
 SETS = [

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics
+from dragoman.evaluation.significance import corpus_statistics
 
 
 def test_some_sentences_are_selected() -> None:

@@ -19,8 +19,7 @@ from dragoman.training.distributed.parallel import (
     is_out_of_memory,
 )
 from dragoman.training.distributed.process_group import ProcessGroup
-from dragoman.training.losses import RewardBaseline
-from dragoman.training.step import LossModule
+from dragoman.training.step import LossModule, RewardBaseline
 from testkit.presets import EVERY_LENGTH, alone, fresh_model, sentences, tiny_config
 
 MODELS = ["luong2015-local-p-desk", "xu2015-desk", "vaswani2017-desk"]

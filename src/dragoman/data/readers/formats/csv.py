@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from dragoman.data.reader_protocol import ChunkPairs
-from dragoman.data.readers.decode import LineFault
 from dragoman.data.readers.formats.single_file import (
     BlockChunk,
     ChunkBuilder,
@@ -22,6 +21,7 @@ from dragoman.data.readers.formats.single_file import (
     find_language_columns,
     read_blocks,
 )
+from dragoman.data.readers.lines import LineFault
 from dragoman.data.reason_counts import HEADER, MAX_EXAMPLES, READ_AS_PAIR, Example
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import DataError

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from dragoman.data.reader_protocol import ChunkPairs
-from dragoman.data.readers.decode import LineFault, check_text
 from dragoman.data.readers.formats.single_file import (
     BlockChunk,
     ChunkBuilder,
@@ -15,6 +14,7 @@ from dragoman.data.readers.formats.single_file import (
     list_names,
     read_blocks,
 )
+from dragoman.data.readers.lines import LineFault, check_text
 
 
 class _BadRecordError(Exception):

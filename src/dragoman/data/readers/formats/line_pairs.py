@@ -8,14 +8,16 @@ import numpy as np
 import polars as pl
 
 from dragoman.data.reader_protocol import ChunkPairs
-from dragoman.data.readers.decode import (
+from dragoman.data.readers.lines import (
     DecodedLines,
+    LineBlockReader,
+    ReadProgress,
     decode_lines,
+    line_lengths,
     note_suspicious_characters,
     split_lines,
     strip_line_ends,
 )
-from dragoman.data.readers.line_blocks import LineBlockReader, ReadProgress, line_lengths
 from dragoman.data.readers.shifted_lines import (
     ENOUGH,
     Numbers,

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dragoman.data.reader_protocol import ChunkPairs
-from dragoman.data.readers.decode import DecodedLines, LineFault, decode_lines
 from dragoman.data.readers.formats.single_file import ChunkBuilder, FileSequence, find_language_columns, list_names
+from dragoman.data.readers.lines import DecodedLines, LineFault, decode_lines
 from dragoman.data.readers.streams import RawFile, open_raw, stored_size
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import DataError

@@ -12,15 +12,16 @@ import numpy as np
 import polars as pl
 
 from dragoman.data.reader_protocol import ChunkPairs
-from dragoman.data.readers.decode import (
+from dragoman.data.readers.lines import (
     DecodedLines,
+    LineBlockReader,
     LineFault,
+    ReadProgress,
     decode_lines,
     note_suspicious_characters,
     split_lines,
     strip_line_ends,
 )
-from dragoman.data.readers.line_blocks import LineBlockReader, ReadProgress
 from dragoman.data.readers.shifted_lines import note_shifted_lines
 from dragoman.data.readers.streams import open_stream, stored_size
 from dragoman.data.reason_counts import Example, Tally

@@ -7,9 +7,8 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from dragoman.data.reader_protocol import ChunkPairs
-from dragoman.data.readers.decode import LineFault, check_text
 from dragoman.data.readers.formats.single_file import ChunkBuilder, FileSequence, find_language_columns, normalize_code
-from dragoman.data.readers.line_blocks import MOST_BYTES, ReadProgress
+from dragoman.data.readers.lines import MOST_BYTES, LineFault, ReadProgress, check_text
 from dragoman.data.readers.streams import ByteStream, open_stream, stored_size
 from dragoman.data.reason_counts import Example
 from dragoman.errors import DataError

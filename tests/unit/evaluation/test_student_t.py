@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import DataError
-from dragoman.evaluation.significance.student_t import (
+from dragoman.evaluation.aggregate_members import (
     mean_interval,
     standard_deviation,
     t_quantile,

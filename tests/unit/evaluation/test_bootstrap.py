@@ -6,9 +6,15 @@ from sacrebleu.significance import _bootstrap_resample
 
 from dragoman.config.evaluation import METRICS
 from dragoman.evaluation.metrics.corpus_scores import corpus_scores
-from dragoman.evaluation.metrics.sentence_statistics import Statistics, corpus_statistics, signed_metric
-from dragoman.evaluation.significance import resampling
-from dragoman.evaluation.significance.resampling import blocks, resampled_scores, total_score
+from dragoman.evaluation.significance import (
+    Statistics,
+    blocks,
+    corpus_statistics,
+    resampled_scores,
+    resampling,
+    signed_metric,
+    total_score,
+)
 from tests.unit.evaluation.sacrebleu_command import spoilt
 
 REFERENCES = [f"The {number}th cat of {number * 7} sat on the mat, and slept." for number in range(37)]

@@ -1,14 +1,19 @@
-"""Bootstrap intervals and paired significance tests, with the draws and scores of sacreBLEU to the last digit.
+"""Count the statistics of BLEU, chrF and TER per sentence, once, for scores, bootstrap intervals and paired tests.
 
-sacreBLEU copies the statistics of every resample; here a resample is a vector of sentence counts, and one matrix
-product computes all totals. Paired bootstrap, [koehn2004], resamples sentences and counts how often the difference
-deviates from its mean by at least the observed difference. Approximate randomization, [riezler2005], swaps the
-translations of sentences at random and counts how often the difference is at least as large. Both are two-sided. For a
-difference of 0, sacreBLEU returns the smallest possible p-value, which would mark equal systems; here it is 1.
+sacreBLEU has no public function that returns or scores statistics: its private parts are used only here, and tests
+compare the results with its command, to the last digit. It copies the statistics of every resample; here a resample is
+a vector of sentence counts, and one matrix product computes all totals. Paired bootstrap, [koehn2004], resamples
+sentences and counts how often the difference deviates from its mean by at least the observed difference. Approximate
+randomization, [riezler2005], swaps the translations of sentences at random and counts how often the difference is at
+least as large. Both are two-sided. For a difference of 0, sacreBLEU returns the smallest possible p-value, which would
+mark equal systems; here it is 1.
 """
+
+from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,12 +21,106 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from sacrebleu.metrics.base import Metric
 from sacrebleu.metrics.base import Score as SacreScore
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import _compute_p_value
 
 from dragoman.config.evaluation import METRICS, TestName
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.sentence_statistics import Statistics, corpus_statistics
 from dragoman.evaluation.results import SignificanceTest
+
+_SCORE_NAMES = {"chrf": "chrf++"}  # chrF alone is chrF2, without words
+
+_CODES = {"zho": "zh", "chi": "zh", "cmn": "zh", "jpn": "ja", "kor": "ko"}
+"""Three-letter codes of languages for which sacreBLEU has a tokenizer."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Statistics of one metric for every sentence of one system. Shape: counts [sentences, statistics]."""
+
+    metric: str
+    language: str
+    counts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def signed_metric(self) -> Metric:
+        """Return the metric for the language of the statistics, ready to sign."""
+        return signed_metric(self.metric, self.language)
+
+    @property
+    def score_name(self) -> str:
+        return _SCORE_NAMES.get(self.metric, self.metric)
+
+    def select(self, rows: NDArray[np.intp]) -> Statistics:
+        return Statistics(self.metric, self.language, self.counts[rows])
+
+
+def corpus_statistics(
+    hypotheses: Sequence[str], references: Sequence[str], *, metrics: Sequence[str] = METRICS, language: str = ""
+) -> tuple[Statistics, ...]:
+    """Compute the statistics of every metric, the slow part of scoring; `language` selects BLEU's tokenizer."""
+    check_sizes(hypotheses, references)
+    unknown = [name for name in metrics if name not in METRICS]
+    if unknown:
+        raise ConfigError(f"metrics must be of {', '.join(METRICS)}, got {unknown[0]!r}; leave it out")
+    return tuple(_compute(name, language, hypotheses, references) for name in metrics)
+
+
+def _compute(name: str, language: str, hypotheses: Sequence[str], references: Sequence[str]) -> Statistics:
+    counts = signed_metric(name, language)._extract_corpus_statistics(hypotheses, [references])  # noqa: SLF001
+    return Statistics(name, language, np.array(counts, np.int64))
+
+
+def signed_metric(name: str, language: str) -> Metric:
+    """Return the metric with sacreBLEU's defaults for this language, ready to sign for one reference per sentence."""
+    metric: Metric
+    if name == "bleu":
+        metric = _bleu(language)
+    elif name == "chrf":
+        metric = CHRF(word_order=2)
+    else:
+        metric = TER()
+    metric.num_refs = 1  # sacreBLEU sets it only when it computes statistics itself
+    return metric
+
+
+def missing_bleu_package(language: str) -> str | None:
+    """Return the package with BLEU's tokenizer for a language if it is not installed, such as ``sacrebleu[ja]``."""
+    code = _sacrebleu_code(language)
+    try:
+        BLEU(trg_lang=code)
+    except RuntimeError:
+        return f"sacrebleu[{code}]"
+    return None
+
+
+def check_sizes(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    """Raise `DataError` unless there is one reference per hypothesis."""
+    if len(hypotheses) != len(references) or not references:
+        raise DataError(
+            f"hypotheses and references must be as many, and at least one, got {len(hypotheses)} and "
+            f"{len(references)}; give one reference for each translation"
+        )
+
+
+def _bleu(language: str) -> BLEU:
+    package = missing_bleu_package(language)
+    if package is not None:
+        raise ConfigError(
+            f"BLEU's tokenizer for {language} is not installed; pip install '{package}', or leave BLEU out of the "
+            "metrics"
+        )
+    return BLEU(force=True, trg_lang=_sacrebleu_code(language))  # force: no warning about texts that look tokenized
+
+
+def _sacrebleu_code(language: str) -> str:
+    code = language.lower().replace("_", "-").split("-")[0]
+    return _CODES.get(code, code)
+
 
 DEFAULT_RESAMPLES = 1000
 

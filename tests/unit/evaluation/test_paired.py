@@ -8,9 +8,14 @@ from sacrebleu.significance import PairedTest
 from dragoman.config.evaluation import TestName
 from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.metrics.corpus_scores import corpus_scores
-from dragoman.evaluation.metrics.sentence_statistics import Statistics, corpus_statistics, signed_metric
-from dragoman.evaluation.significance import resampling
-from dragoman.evaluation.significance.resampling import paired_test, paired_tests
+from dragoman.evaluation.significance import (
+    Statistics,
+    corpus_statistics,
+    paired_test,
+    paired_tests,
+    resampling,
+    signed_metric,
+)
 from tests.unit.evaluation.sacrebleu_command import spoilt
 
 REFERENCES = [f"The {number}th cat of {number * 7} sat on the mat, and slept." for number in range(40)]
