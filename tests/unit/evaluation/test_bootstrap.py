@@ -5,13 +5,13 @@ import pytest
 from sacrebleu.significance import _bootstrap_resample
 
 from dragoman.config.evaluation import METRICS
+from dragoman.evaluation import significance
 from dragoman.evaluation.metrics.corpus_scores import corpus_scores
 from dragoman.evaluation.significance import (
     Statistics,
     blocks,
     corpus_statistics,
     resampled_scores,
-    resampling,
     signed_metric,
     total_score,
 )
@@ -32,7 +32,7 @@ def _wanted(statistics: Statistics, resamples: int) -> list[float]:
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("cells", [1, 1 << 22])
 def test_resampled_scores_are_those_of_sacrebleu(metric: str, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resampling, "_CELLS", cells)
+    monkeypatch.setattr(significance, "_CELLS", cells)
     (statistics,) = corpus_statistics(spoilt(REFERENCES), REFERENCES, metrics=[metric])
     found = _scores(statistics, 75)
     assert found == _wanted(statistics, 75)

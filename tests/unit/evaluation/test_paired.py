@@ -7,13 +7,13 @@ from sacrebleu.significance import PairedTest
 
 from dragoman.config.evaluation import TestName
 from dragoman.errors import ConfigError, DataError
+from dragoman.evaluation import significance
 from dragoman.evaluation.metrics.corpus_scores import corpus_scores
 from dragoman.evaluation.significance import (
     Statistics,
     corpus_statistics,
     paired_test,
     paired_tests,
-    resampling,
     signed_metric,
 )
 from tests.unit.evaluation.sacrebleu_command import spoilt
@@ -29,7 +29,7 @@ def test_as_sacrebleu_in_blocks_and_at_once(
     test: TestName, theirs: str, cells: int, seed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SACREBLEU_SEED", seed)
-    monkeypatch.setattr(resampling, "_CELLS", cells)
+    monkeypatch.setattr(significance, "_CELLS", cells)
     metrics = {"BLEU": signed_metric("bleu", ""), "TER": signed_metric("ter", "")}
     signatures, wanted = PairedTest([("1", FIRST), ("2", SECOND)], metrics, [REFERENCES], theirs, 90)()
     (found,) = paired_tests(FIRST, [SECOND], REFERENCES, metrics=["bleu", "ter"], test=test, trials=90)
@@ -64,7 +64,7 @@ def test_other_draws_every_time_without_a_seed(seed: str, is_same: bool, monkeyp
         draws.append(changes.tolist())
         return 1.0
 
-    monkeypatch.setattr(resampling, "_compute_p_value", kept)
+    monkeypatch.setattr(significance, "_compute_p_value", kept)
     for _ in range(2):
         paired_tests(FIRST, [SECOND], REFERENCES, metrics=["ter"], trials=50)
     assert (draws[0] == draws[1]) is is_same
