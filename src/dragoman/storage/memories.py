@@ -355,6 +355,14 @@ def _now() -> int:
     return time.time_ns() // 1000
 
 
+class _Names(dict[str, str]):
+    """Normal forms of authors and origins, which few units differ in."""
+
+    def __missing__(self, name: str) -> str:
+        self[name] = made = normalize_segment(name)[:_MAX_NAME]
+        return made
+
+
 def _rows(units: Sequence[Unit]) -> tuple[list[tuple[Any, ...]], list[str]]:
     """Return the rows of units, without direction and number, and their sources without variables.
 
@@ -362,16 +370,16 @@ def _rows(units: Sequence[Unit]) -> tuple[list[tuple[Any, ...]], list[str]]:
     """
     rows: list[tuple[Any, ...]] = []
     texts: list[str] = []
+    names = _Names()
     now = _now()
     for unit in units:
         source, target = normalize_segment(unit.source), normalize_segment(unit.target)
         if not source or not target or max(len(source), len(target)) > MAX_SEGMENT:
             continue
         masked = mask(source)
-        context = [normalize_segment(each)[:MAX_SEGMENT] if each else "" for each in (unit.before, unit.after)]
-        author, origin = normalize_segment(unit.author)[:_MAX_NAME], normalize_segment(unit.origin)[:_MAX_NAME]
-        facts = author, unit.created or now, unit.state, origin
-        rows.append((masked.hash, source, target, *context, *facts))
+        before, after = (normalize_segment(each)[:MAX_SEGMENT] if each else "" for each in (unit.before, unit.after))
+        author, origin = names[unit.author], names[unit.origin]
+        rows.append((masked.hash, source, target, before, after, author, unit.created or now, unit.state, origin))
         texts.append(masked.text)
     return rows, texts
 
