@@ -18,7 +18,8 @@ from tests.unit.documents.uppercase_translation import members, packed, translat
 
 SUFFIXES = [
     *("txt", "srt", "po", "md", "html", "tmx", "xlf", "docx", "pptx", "odt"),
-    *("xlsx", "ods", "odp", "epub", "ipynb", "mdx", "vtt", "ass", "sdlxliff"),
+    *("xlsx", "ods", "odp", "epub", "ipynb", "mdx", "vtt", "ass", "sdlxliff", "rst", "tex"),
+    *("json", "arb", "yaml", "xml", "strings", "stringsdict", "xcstrings", "properties", "resx", "php", "ftl", "ts"),
 ]
 SECONDS = 2.0
 MEMORY = 200 << 20
@@ -89,6 +90,9 @@ def test_a_long_quoted_string_takes_little_memory():
             b"<tmx><tu><tuv><seg>a" + b"<ph/>" * 20_001 + b"</seg></tuv></tu></tmx>",
             "at most 20,000 inline tags",
         ),
+        ("a.php", b"<?php return ['a' => " + b"a " * 500_001 + b"];", "at most 1,000,000 tokens"),
+        ("en.yml", b"en: [" + b"1, " * 300_001 + b"]", "at most 300,000 values"),
+        ("a.xml", b"<resources>" + b"<item></item>" * 60_001 + b"</resources>", "at most 60,000 texts"),
         ("a.po", b'msgid "' + b"a" * 100_001 + b'"\nmsgstr ""\n', "characters in one paragraph"),
     ],
 )

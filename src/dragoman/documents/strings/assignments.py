@@ -9,6 +9,7 @@ from dragoman.documents.document import Document
 from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.strings.document import StringsDocument
 from dragoman.documents.strings.scan import ScanInput, StringFormat, StringScan, StringUnit
+from dragoman.documents.text.text_file import is_valid
 from dragoman.errors import DataError
 from dragoman.reporting.number_format import format_count
 
@@ -86,18 +87,10 @@ def _java_escapes(text: str) -> str:
 
 def read_properties(name: str, data: bytes, limits: DocumentLimits) -> Document:
     """Read Java properties in UTF-8 or ISO 8859-1; in the latter and in pure ASCII other letters are escaped."""
-    is_utf8 = not data.isascii() and _is_utf8(data)
+    is_utf8 = not data.isascii() and is_valid(data, "utf-8")
     encode = _encode_properties if is_utf8 else lambda text, old: _java_escapes(_encode_properties(text, old))
     form = StringFormat(_scan_properties, encode, encodings=("utf-8", "iso-8859-1"))
     return StringsDocument(name, data, limits, form)
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 _APPLE = re.compile(
@@ -152,6 +145,7 @@ _PHP_START = re.compile(
     r"(?:return|\$\w+\s*=)\s*(?=\[|array\s*\()",
     re.IGNORECASE,
 )
+_MAX_TOKENS = 1_000_000  # names, signs, and the white space between them
 _PHP_DOUBLE = re.compile(r"\\([nrt\\\"$])")
 _PHP_VARIABLE = re.compile(r"(?<!\\)(?:\\\\)*(?:\$[\w{]|\{\$)|\\(?:[0-7xuvef])")
 
@@ -163,7 +157,8 @@ def _scan_php(source: ScanInput) -> StringScan:
     units: list[StringUnit] = []
     path: list[str | int] = []
     value: list[re.Match[str]] = []  # tokens since the last comma or arrow
-    for found in _PHP.finditer(source.text, start.end()):
+    for count, found in enumerate(_PHP.finditer(source.text, start.end())):
+        source.limits.check("tokens", count, _MAX_TOKENS)
         kind = found.lastgroup or ""
         if kind == "other" or (kind == "open" and value) or (kind == "arrow" and len(value) != 1):
             raise source.fault(found.start(), "a text or an array", "write its texts to a .txt file")

@@ -17,7 +17,7 @@ MAX_KEY = 2_000
 _MAX_DEPTH = 40
 BETWEEN_FORMS = "\x1e"
 """Separates the plural forms in the text of a string that has all of them."""
-_MAX_KEYS = 60_000  # of strings and plural forms
+MAX_KEYS = 60_000  # of strings and plural forms
 
 
 class PluralForm(NamedTuple):
@@ -77,9 +77,9 @@ class ScanInput:
         if key.count(".") >= len(parts) or "\\" in key:
             key = ".".join(part.replace("\\", "\\\\").replace(".", "\\.") for part in parts)
         self.keys += 1
-        if len(key) > MAX_KEY or self.keys > _MAX_KEYS:
+        if len(key) > MAX_KEY or self.keys > MAX_KEYS:
             self.limits.check("characters in a key", len(key), MAX_KEY)
-            self.limits.check("texts", self.keys, _MAX_KEYS)
+            self.limits.check("texts", self.keys, MAX_KEYS)
         return key
 
     def flat_key(self, name: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dragoman.documents.strings.plurals import CATEGORIES
-from dragoman.documents.strings.scan import PluralForm, ScanInput, StringFormat, StringScan, StringUnit
+from dragoman.documents.strings.scan import MAX_KEYS, PluralForm, ScanInput, StringFormat, StringScan, StringUnit
 from dragoman.documents.xml.safe_parser import parse_xml, strip_invalid_characters
 from dragoman.errors import DataError
 
@@ -160,6 +160,7 @@ def _encode_android(text: str, old: str) -> str:
 
 def _scan_android(source: ScanInput) -> StringScan:
     fix = "only XML of Android is read; convert it to .po or .xliff"
+    source.limits.check("texts", source.text.count("</item>") + source.text.count("</string>"), MAX_KEYS)
     root = parse_elements(source, "resources", fix, leaves=frozenset({"string", "item"}))
     scan = StringScan([])
 

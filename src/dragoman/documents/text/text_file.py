@@ -52,13 +52,14 @@ def decode_file(
                 return _checked(name, TextFile(_decoded(name, data[2:], codec), True, codec), limits, lines)
             raise DataError(f"{name} must be UTF-8, got {encoding}; convert it: iconv -f {encoding} -t UTF-8")
     for codec in encodings[1:]:
-        if codec != "UTF-16" and not _is_valid(data, encodings[0]):
+        if codec != "UTF-16" and not is_valid(data, encodings[0]):
             return _checked(name, TextFile(_decoded(name, data, codec), False, codec), limits, lines)
     text = _decoded(name, data, encodings[0])
     return _checked(name, TextFile(text.removeprefix(_BOM), text.startswith(_BOM)), limits, lines)
 
 
-def _is_valid(data: bytes, codec: str) -> bool:
+def is_valid(data: bytes, codec: str) -> bool:
+    """Whether bytes can be decoded."""
     try:
         data.decode(codec)
     except UnicodeDecodeError:
