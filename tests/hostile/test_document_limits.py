@@ -90,6 +90,7 @@ def test_a_long_quoted_string_takes_little_memory():
             b"<tmx><tu><tuv><seg>a" + b"<ph/>" * 20_001 + b"</seg></tuv></tu></tmx>",
             "at most 20,000 inline tags",
         ),
+        ("a.ass", b"[Events]\nFormat: Text\nDialogue: " + b"\\N" * 60_000, "characters in one paragraph"),
         ("a.php", b"<?php return ['a' => " + b"a " * 500_001 + b"];", "at most 1,000,000 tokens"),
         ("en.yml", b"en: [" + b"1, " * 300_001 + b"]", "at most 300,000 values"),
         ("a.xml", b"<resources>" + b"<item></item>" * 60_001 + b"</resources>", "at most 60,000 texts"),

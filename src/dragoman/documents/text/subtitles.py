@@ -105,7 +105,11 @@ class _Subtitles:
         self._line_end = "\\N" if kind == "ass" else "\r\n" if "\r\n" in text else "\n"
         limits.check("tags", text.count("<") + text.count("{") + text.count("\\h"), _MAX_TAGS)
         is_wrong = kind == "vtt" and not text.startswith("WEBVTT")
-        cues = [] if is_wrong else list(_dialogues(text) if kind == "ass" else _cues(text, is_strict=kind == "vtt"))
+        cues = (
+            []
+            if is_wrong
+            else list(_dialogues(text, limits) if kind == "ass" else _cues(text, is_strict=kind == "vtt"))
+        )
         if not cues:
             example = {
                 "srt": "00:00:01,000 --> 00:00:02,000",
@@ -185,7 +189,7 @@ def _cues(text: str, *, is_strict: bool) -> Iterator[_Cue]:
         yield _Cue([line for line in lines[place + 1 : end] if line[1].strip()])
 
 
-def _dialogues(text: str) -> Iterator[_Cue]:
+def _dialogues(text: str, limits: DocumentLimits) -> Iterator[_Cue]:
     """Yield the lines of each event that is shown and is no drawing; the names of its columns precede it."""
     columns: list[str] = []
     for line in LINE.finditer(text):
@@ -196,6 +200,7 @@ def _dialogues(text: str) -> Iterator[_Cue]:
             values = rest.split(",", len(columns) - 1)
             if len(values) == len(columns) and not _UNTRANSLATABLE.search(values[-1]):
                 end = line.end(1)
+                limits.check_paragraph(len(values[-1]))
                 named = dict(zip(columns, values, strict=True))
                 found = _ASS_LINE.finditer(text, end - len(values[-1]), end)
                 style = f"{named.get('Layer')}\n{named.get('Style')}\n{named.get('Name')}"
