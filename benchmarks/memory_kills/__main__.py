@@ -52,11 +52,11 @@ class Client(threading.Thread):
         self.documents = self.failed = 0
         self.wrong: list[str] = []
         self.is_ended = False
+        made = httpx.post(f"{url}/v2/glossaries", json=self._glossary(f"terms {number}"), timeout=60)
+        self.glossary: str = made.raise_for_status().json()["glossary_id"]
 
     def run(self) -> None:
         with httpx.Client(base_url=self._url, timeout=30) as http:
-            made = http.post("/v2/glossaries", json=self._glossary(f"terms {self.number}"))
-            self.glossary = made.raise_for_status().json()["glossary_id"]
             number = self.number
             while not self.is_ended:
                 for kind in (*self.stored, "documents"):

@@ -3277,7 +3277,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Name or id of a memory. */
+                /** @description Name or id. */
                 name: string;
             };
             cookie?: never;
@@ -3370,7 +3370,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Name or id of a memory. */
+                /** @description Name or id. */
                 name: string;
             };
             cookie?: never;
@@ -3478,7 +3478,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Name or id of a memory. */
+                /** @description Name or id. */
                 name: string;
             };
             cookie?: never;
@@ -3562,7 +3562,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Name or id of a memory. */
+                /** @description Name or id. */
                 name: string;
                 /** @description Id of a unit. */
                 unit: string;
@@ -3648,7 +3648,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Name or id of a memory. */
+                /** @description Name or id. */
                 name: string;
                 /** @description Id of a unit. */
                 unit: string;

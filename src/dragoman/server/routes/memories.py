@@ -36,8 +36,6 @@ APPROVE = "approve"
 _MAX_PAGE = 100
 _MAX_LISTED = 1000
 _QUALITY = 70  # smallest of a match for Weblate
-_NAME = parameter("name", "path", {"type": "string"}, "Name or id of a memory.")
-_UNIT = parameter("unit", "path", {"type": "string"}, "Id of a unit.")
 
 
 class MemoryLanguages(BaseModel):
@@ -169,7 +167,6 @@ def router(pipeline: TranslationPipeline) -> Router:
         **responses(MemoryUnits, *BASE_ERRORS, 404),
         openapi_extra={
             "parameters": [
-                _NAME,
                 parameter("text", "query", {"type": "string"}, "Only units with this text in one of their sides."),
                 parameter("state", "query", {"type": "string", "enum": ["approved", "pending", "rejected"]}, "State."),
                 parameter("after", "query", {"type": "string"}, "Value of `next` of the page before."),
@@ -202,7 +199,7 @@ def router(pipeline: TranslationPipeline) -> Router:
         found = await in_thread(import_bytes, memories, memory, data, ending, languages)
         return json_response({"added": found.added, "known": found.known, "skipped": found.skipped})
 
-    @routes.delete("/memories/{name}", **responses(None, *BASE_ERRORS, 404, status=204), openapi_extra=_named(_NAME))
+    @routes.delete("/memories/{name}", **responses(None, *BASE_ERRORS, 404, status=204))
     @route_policy("key", writes=True)
     async def remove_memory(request: Request, access: Access) -> Response:
         """Delete a memory of the key."""
@@ -221,7 +218,7 @@ def correction_router(pipeline: TranslationPipeline) -> Router:
     @routes.patch(
         "/memories/{name}/units/{unit}",
         **responses(Correction, *BODY_ERRORS, 404, 415),
-        **request_body(UnitStateBody, parameters=[_NAME, _UNIT]),
+        **request_body(UnitStateBody),
     )
     @route_policy("key", writes=True)
     async def review(request: Request, body: StateBody, access: Access) -> Response:
@@ -235,11 +232,7 @@ def correction_router(pipeline: TranslationPipeline) -> Router:
             raise NotFound("the memory has no unit of this id")
         return json_response({"id": unit, "state": body.state})
 
-    @routes.delete(
-        "/memories/{name}/units/{unit}",
-        **responses(None, *BASE_ERRORS, 404, status=204),
-        openapi_extra=_named(_NAME, _UNIT),
-    )
+    @routes.delete("/memories/{name}/units/{unit}", **responses(None, *BASE_ERRORS, 404, status=204))
     @route_policy("key", writes=True)
     async def remove_unit(request: Request, access: Access) -> Response:
         """Delete a unit of a memory of the key."""
@@ -288,13 +281,7 @@ def weblate_router(pipeline: TranslationPipeline) -> Router:
         sides = [sorted({code for pair in pairs for code in _weblate_codes(pair[side])}) for side in (0, 1)]
         return json_response({"sourceLanguages": sides[0], "targetLanguages": sides[1]})
 
-    @routes.get(
-        "/{source}/{target}/unit/{text:lines}",
-        **responses(list[WeblateMatch], *BASE_ERRORS, 404),
-        openapi_extra=_named(
-            *(parameter(each, "path", {"type": "string"}, each) for each in ("source", "target", "text"))
-        ),
-    )
+    @routes.get("/{source}/{target}/unit/{text:lines}", **responses(list[WeblateMatch], *BASE_ERRORS, 404))
     @route_policy("key")
     async def unit(request: Request, access: Access) -> Response:
         """Return the units that are like a text, the best first."""
@@ -384,7 +371,6 @@ def import_bytes(
 _FORMATS = ("tmx", "xlf", "xliff", "po", "tsv", "csv")
 _UPLOAD: dict[str, Any] = {
     "parameters": [
-        _NAME,
         parameter(
             "format", "query", {"type": "string", "enum": list(_FORMATS)}, "Format of the body; tmx if not given."
         ),
@@ -396,10 +382,6 @@ _UPLOAD: dict[str, Any] = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     },
 }
-
-
-def _named(*parameters: Any) -> dict[str, Any]:
-    return {"parameters": list(parameters)}
 
 
 def _own(memories: ServerMemories, access: RequestAccess, name: str) -> "StoredMemory":

@@ -51,6 +51,14 @@ _SECURITY = {
         "description": "An API key as DeepL's clients send it: `DeepL-Auth-Key KEY`.",
     },
 }
+_PATH_PARAMETERS = {
+    "name": "Name or id.",
+    "memory": "Id of a memory.",
+    "unit": "Id of a unit.",
+    "job": "Id of a job.",
+    "glossary_id": "Id of the glossary.",
+    "document_id": "Id of the document.",
+}
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
@@ -165,8 +173,12 @@ def describe_routes(
 
     written = APIRouter()
     for _, route in routes:
-        extra = route.described.get("openapi_extra")
-        options = {**route.described, "openapi_extra": extra() if callable(extra) else extra}
+        found = route.described.get("openapi_extra") or {}
+        extra = found() if callable(found) else found
+        given = extra.get("parameters", [])
+        missing = [name for name in re.findall(r"{(\w+)", route.path) if name not in [each["name"] for each in given]]
+        named = [parameter(name, "path", {"type": "string"}, _PATH_PARAMETERS.get(name, name)) for name in missing]
+        options = {**route.described, "openapi_extra": extra | ({"parameters": [*named, *given]} if named else {})}
         written.add_api_route(route.path, _stand_in(route.endpoint), methods=[route.method], **options)
     document = get_openapi(title="Dragoman", version=__version__, routes=written.routes)
     components = document.setdefault("components", {})

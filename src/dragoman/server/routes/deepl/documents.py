@@ -34,7 +34,7 @@ from dragoman.server.routes.document_files import (
     stored_response,
     translated_name,
 )
-from dragoman.server.routes.openapi import BODY_ERRORS, FORMS, JSON, parameter, request_body, responses
+from dragoman.server.routes.openapi import BODY_ERRORS, FORMS, JSON, request_body, responses
 from dragoman.server.scheduling.admission import Reservation
 
 _log = logging.getLogger(__name__)
@@ -48,7 +48,6 @@ _RETRY_SECONDS = 5.0
 _STATUS_WAIT = 2.0  # seconds that a status request waits for the end: DeepL's client polls every five
 _DOCUMENT_TIME = 10  # times the deadline of other requests
 _LARGEST_DOCUMENTS = 8  # documents of the largest size that may be in progress; one client may have half of them
-_ID = parameter("document_id", "path", {"type": "string"}, "Id of the document.")
 _BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
 
@@ -220,7 +219,7 @@ def router(pipeline: TranslationPipeline) -> Router:
     @routes.post(
         "/document/{document_id}",
         **responses(DeeplDocumentStatus, *BODY_ERRORS, 404),
-        **request_body(DeeplDocumentKey, (JSON, *FORMS), [_ID]),
+        **request_body(DeeplDocumentKey, (JSON, *FORMS)),
     )
     @route_policy("body_key", writes=True)
     async def status(request: Request, body: KeyBody) -> Response:
@@ -231,7 +230,7 @@ def router(pipeline: TranslationPipeline) -> Router:
     @routes.post(
         "/document/{document_id}/result",
         **responses(None, *BODY_ERRORS, 404, more=_BINARY),
-        **request_body(DeeplDocumentKey, (JSON, *FORMS), [_ID]),
+        **request_body(DeeplDocumentKey, (JSON, *FORMS)),
     )
     @route_policy("body_key", writes=True)
     async def result(request: Request, body: KeyBody) -> Response:

@@ -175,7 +175,6 @@ def _languages(dictionary: TermDictionary) -> dict[str, str]:
 
 
 _TSV = "text/tab-separated-values"
-_ID = parameter("glossary_id", "path", {"type": "string"}, "Id of the glossary.")
 _PAIR = [
     parameter(name, "query", {"type": "string"}, "A language code.") | {"required": True}
     for name in ("source_lang", "target_lang")
@@ -231,7 +230,6 @@ def _add_shared(
     @routes.get(
         "/glossaries/{glossary_id}",
         **responses(model, *BASE_ERRORS, 404, 429),
-        openapi_extra={"parameters": [_ID]},
     )
     @route_policy("key")
     async def one(request: Request, access: Access) -> Response:
@@ -240,7 +238,7 @@ def _add_shared(
         check(found)
         return json_response(to_json(found))
 
-    @routes.delete("/glossaries/{glossary_id}", **_no_content(), openapi_extra={"parameters": [_ID]})
+    @routes.delete("/glossaries/{glossary_id}", **_no_content())
     @route_policy("key", writes=True)
     async def delete(request: Request, access: Access) -> Response:
         """Delete a glossary."""
@@ -281,7 +279,6 @@ def _add_version_2(routes: Router, pipeline: TranslationPipeline) -> None:
     @routes.get(
         "/glossaries/{glossary_id}/entries",
         **responses(None, *BASE_ERRORS, 404, 429, more={_TSV: {"schema": {"type": "string"}}}),
-        openapi_extra={"parameters": [_ID]},
     )
     @route_policy("key")
     async def entries(request: Request, access: Access) -> Response:
@@ -305,7 +302,7 @@ def _add_version_3(routes: Router, pipeline: TranslationPipeline) -> None:
     @routes.patch(
         "/glossaries/{glossary_id}",
         **responses(MultilingualGlossary, *BODY_ERRORS, 404, 415),
-        **request_body(MultilingualGlossaryPatch, parameters=[_ID]),
+        **request_body(MultilingualGlossaryPatch),
     )
     @route_policy("key", writes=True)
     async def change(request: Request, body: PatchBody, access: Access) -> Response:
@@ -326,7 +323,7 @@ def _add_dictionaries(routes: Router, store: GlossaryStore) -> None:
     @routes.get(
         "/glossaries/{glossary_id}/entries",
         **responses(GlossaryEntries, *BASE_ERRORS, 404, 429),
-        openapi_extra={"parameters": [_ID, *_PAIR]},
+        openapi_extra={"parameters": _PAIR},
     )
     @route_policy("key")
     async def entries(request: Request, access: Access) -> Response:
@@ -337,7 +334,7 @@ def _add_dictionaries(routes: Router, store: GlossaryStore) -> None:
     @routes.put(
         "/glossaries/{glossary_id}/dictionaries",
         **responses(DictionaryInfo, *BODY_ERRORS, 404, 415),
-        **request_body(DictionaryBody, parameters=[_ID]),
+        **request_body(DictionaryBody),
     )
     @route_policy("key", writes=True)
     async def replace_dictionary(request: Request, body: DictionaryContent, access: Access) -> Response:
@@ -350,9 +347,7 @@ def _add_dictionaries(routes: Router, store: GlossaryStore) -> None:
 
         return json_response(dictionary_info(await asyncio.to_thread(run)))
 
-    @routes.delete(
-        "/glossaries/{glossary_id}/dictionaries", **_no_content(), openapi_extra={"parameters": [_ID, *_PAIR]}
-    )
+    @routes.delete("/glossaries/{glossary_id}/dictionaries", **_no_content(), openapi_extra={"parameters": _PAIR})
     @route_policy("key", writes=True)
     async def delete_dictionary(request: Request, access: Access) -> Response:
         """Delete the terms of a language pair."""

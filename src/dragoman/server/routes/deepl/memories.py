@@ -94,8 +94,6 @@ class MemorySegments(BaseModel):
 
 
 Body = Annotated[ImportBody, Depends(json_body(ImportBody))]
-_ID = parameter("memory", "path", {"type": "string"}, "Id of a memory.")
-_JOB = parameter("job", "path", {"type": "string"}, "Id of a job.")
 
 
 def _whole(name: str, description: str) -> dict[str, Any]:
@@ -124,12 +122,13 @@ def router(pipeline: TranslationPipeline) -> Router:
     @routes.get(
         "/{memory}/segments",
         **responses(MemorySegments, *BASE_ERRORS, 404),
-        openapi_extra=_with(
-            _ID,
-            _whole("page_size", "100 at most."),
-            parameter("page_cursor", "query", {"type": "string"}, "`next_page_cursor` of the page before."),
-            parameter("filter_text", "query", {"type": "string"}, "Text in one of the sides."),
-        ),
+        openapi_extra={
+            "parameters": [
+                _whole("page_size", "100 at most."),
+                parameter("page_cursor", "query", {"type": "string"}, "`next_page_cursor` of the page before."),
+                parameter("filter_text", "query", {"type": "string"}, "Text in one of the sides."),
+            ]
+        },
     )
     @route_policy("key")
     async def segments(request: Request, access: Access) -> Response:
@@ -164,13 +163,13 @@ def router(pipeline: TranslationPipeline) -> Router:
         }
         return json_response(value | ({"next_page_cursor": following} if following else {}))
 
-    @routes.get("/{memory}", **responses(TranslationMemory, *BASE_ERRORS, 404), openapi_extra=_with(_ID))
+    @routes.get("/{memory}", **responses(TranslationMemory, *BASE_ERRORS, 404))
     @route_policy("key")
     async def get_memory(request: Request, access: Access) -> Response:
         """Return a memory."""
         return json_response(_memory_json(await in_thread(memories.find, access.name, request.path_params["memory"])))
 
-    @routes.delete("/{memory}", **responses(None, *BASE_ERRORS, 404, status=204), openapi_extra=_with(_ID))
+    @routes.delete("/{memory}", **responses(None, *BASE_ERRORS, 404, status=204))
     @route_policy("key", writes=True)
     async def delete_memory(request: Request, access: Access) -> Response:
         """Delete a memory of the key."""
@@ -210,7 +209,6 @@ def job_router(pipeline: TranslationPipeline) -> Router:
         "/jobs/{job}/file",
         **responses(None, *BODY_ERRORS, 404, status=200),
         openapi_extra={
-            "parameters": [_JOB],
             "requestBody": {"required": True, "content": {_KIND: {"schema": {"type": "string", "format": "binary"}}}},
         },
     )
@@ -221,14 +219,14 @@ def job_router(pipeline: TranslationPipeline) -> Router:
         await in_thread(_run_import, memories, job, data)
         return Response()
 
-    @routes.get("/jobs/{job}/file", **responses(None, *BASE_ERRORS, 404, more={_KIND: {}}), openapi_extra=_with(_JOB))
+    @routes.get("/jobs/{job}/file", **responses(None, *BASE_ERRORS, 404, more={_KIND: {}}))
     @route_policy("public")  # the id of a job is a secret
     async def download(request: Request) -> Response:
         """Download the TMX file of an export."""
         data = await in_thread(_export, memories, request.path_params["job"])
         return Response(data, media_type=_KIND)
 
-    @routes.get("/jobs/{job}", **responses(MemoryJob, *BASE_ERRORS, 404), openapi_extra=_with(_JOB))
+    @routes.get("/jobs/{job}", **responses(MemoryJob, *BASE_ERRORS, 404))
     @route_policy("key")
     async def job_status(request: Request, access: Access) -> Response:
         """Return the state of an import or export."""
@@ -241,7 +239,7 @@ def job_router(pipeline: TranslationPipeline) -> Router:
             result["download_url"] = _file_url(request, found.id)
         return json_response({"job_id": found.id, "operation": found.operation, "parameters": {}, "results": [result]})
 
-    @routes.post("/{memory}/export", **responses(MemoryJob, *BODY_ERRORS, 404, status=202), openapi_extra=_with(_ID))
+    @routes.post("/{memory}/export", **responses(MemoryJob, *BODY_ERRORS, 404, status=202))
     @route_policy("key", writes=True)
     async def create_export(request: Request, access: Access) -> Response:
         """Create a job that exports a memory as TMX; it is ready at once."""
@@ -251,10 +249,6 @@ def job_router(pipeline: TranslationPipeline) -> Router:
         return json_response({"job_id": job, "parameters": {}}, 202)
 
     return routes
-
-
-def _with(*parameters: Any) -> dict[str, Any]:
-    return {"parameters": list(parameters)}
 
 
 def _number(request: Request, name: str, default: int, least: int, most: int) -> int:
