@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import os
 import random
 import resource
 import tempfile
@@ -217,7 +218,8 @@ def report(found: dict[str, Any], real: int, kind: str) -> None:
     ]
     header = ["changed", "p50, ms", "p99, ms", "CPU, ms", "p50, p99 before", "recall", "queries with a match"]
     text += table(header, cells)
-    text += "\nBefore: the last committed measurement of this page. CPU: mean per look-up.\n"
+    text += "\nBefore: the last committed measurement of this page. CPU: mean per look-up. "
+    text += f"Load average of the machine at the end: {os.getloadavg()[1]:.0f}.\n"
     write(name, text, found)
 
 

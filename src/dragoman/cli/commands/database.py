@@ -8,8 +8,7 @@ import typer
 from dragoman.cli.console import echo, print_next, report_errors
 from dragoman.cli.options.arguments import argument, option
 from dragoman.cli.options.memories import DatabaseUrl, open_database
-from dragoman.cli.options.outputs import Force
-from dragoman.errors import ConfigError
+from dragoman.cli.options.outputs import Force, check_new
 
 Key = Annotated[str, option("NAME", "API key.", "--key")]
 
@@ -29,8 +28,7 @@ def backup(
     with report_errors(), open_database(database) as opened:
         from dragoman.storage.database import back_up
 
-        if file.exists() and not force:
-            raise ConfigError(f"{file} already exists; name another file, or replace it with --force")
+        check_new(file, force=force)
         rows = back_up(opened, file)
     echo(f"{file}: {rows:,} rows", err=True)
 
@@ -60,8 +58,7 @@ def export_(
     with report_errors(), open_database(database) as opened:
         from dragoman.storage.database import export_key
 
-        if file.exists() and not force:
-            raise ConfigError(f"{file} already exists; name another file, or replace it with --force")
+        check_new(file, force=force)
         rows = export_key(opened, key, file)
     echo(f"{file}: {rows:,} rows of {key}", err=True)
 

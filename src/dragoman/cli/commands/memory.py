@@ -11,7 +11,7 @@ import typer
 from dragoman.cli.console import echo, print_json, print_next, print_table, report_errors
 from dragoman.cli.options.arguments import Json, argument, flag, number, option
 from dragoman.cli.options.memories import DatabaseUrl, open_memories
-from dragoman.cli.options.outputs import Force
+from dragoman.cli.options.outputs import Force, check_new
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -71,8 +71,7 @@ def export_(
     with report_errors(), open_memories(database) as store:
         from dragoman.api.memories import export_file
 
-        if file.exists() and not force:
-            raise ConfigError(f"{file} already exists; name another file, or replace it with --force")
+        check_new(file, force=force)
         count = export_file(store, store.get(key, name), file)
     echo(f"{file}: {count:,} units", err=True)
 

@@ -32,9 +32,14 @@ def check_output(path: Path, endings: Sequence[str], *, force: bool) -> None:
         raise ConfigError(f"--output {path} is a folder; name a file in it")
     if path.suffix.lower() not in endings:
         raise ConfigError(f"--output must end in {listed(endings)}, got {path}; the ending selects the format")
+    check_new(path, force=force)
+    _make_folder(path)
+
+
+def check_new(path: Path, *, force: bool) -> None:
+    """Reject a file that exists, unless `force` is given."""
     if path.exists() and not force:
         raise ConfigError(f"{path} already exists; name another file, or replace it with --force")
-    _make_folder(path)
 
 
 def check_folder(path: Path, *, force: bool, replaces: str = "") -> None:
