@@ -15,7 +15,14 @@ from claims.pool.missing_runs import missing_runs, remaining_runs
 from claims.pool.pool_model import PoolRun, code_commit, pool_models
 from claims.pool.record_texts import add_word_counts, without_word_counts
 from claims.pool.training_pool import TrainingPool
-from claims.report.ledger_report import LedgerReport, figures_folder, remaining_text, report_markdown, write_report
+from claims.report.ledger_report import (
+    LedgerReport,
+    figures_folder,
+    remaining_text,
+    report_markdown,
+    write_report,
+    write_screen,
+)
 from claims.report.phrases import Phrases
 from dragoman.cli.console import echo, print_json, print_table, report_errors
 from dragoman.cli.help_pages import HELP_NAMES
@@ -37,7 +44,7 @@ DataFolder = Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder 
 WorkFolder = Annotated[Path, typer.Option("--work", metavar="DIR", help="Folder of runs and prepared data.")]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="INT", min=1, help="Number of trainings at a time.")]
 Language = Annotated[str, typer.Option("--language", metavar="en|zh", help="Language of the page.")]
-PageFile = Annotated[Path | None, output_option([".md"])]
+PageFile = Annotated[Path | None, output_option([".md", ".html"])]
 
 _LEDGER, _WORK = Path("claims"), Path("claims-work")
 
@@ -100,20 +107,25 @@ def run(
 def report(
     ledger: LedgerFolder = _LEDGER, language: Language = "en", output: PageFile = None, force: Force = False
 ) -> None:
-    """Compute the verdicts of all claims from the records, as Markdown.
+    """Compute the verdicts of all claims from the records.
 
-    With --output, figures are written into a folder next to the page.
+    With --output FILE.md the long report and a folder of its figures are written, with FILE.html one page with a tile
+    per claim.
     """
     with report_errors():
         if language not in ("en", "zh"):
             raise ConfigError(f"--language must be en or zh, got {language}; choose one of them")
         if output is not None:
-            check_output(output, [".md"], force=force)
-            check_folder(figures_folder(output), force=force)
+            check_output(output, [".md", ".html"], force=force)
+            if output.suffix == ".md":
+                check_folder(figures_folder(output), force=force)
         chosen: ReportLanguage = "zh" if language == "zh" else "en"
         computed = LedgerReport.compute(Ledger.read(ledger), _store(ledger))
         if output is None:
             echo(report_markdown(computed, chosen), nl=False)
+        elif output.suffix == ".html":
+            write_screen(computed, output, chosen)
+            echo(f"wrote   {output}", err=True)
         else:
             write_report(computed, output, chosen)
             echo(f"wrote   {output}", err=True)

@@ -155,7 +155,7 @@ class Claim(Settings):
     findings: Texts = Field(default_factory=dict)
     """What was not expected; written after the runs."""
     choose: Texts = Field(default_factory=dict)
-    """What follows for somebody who builds a translator; written after the verdict."""
+    """What follows for users who build a translator; written after the verdict."""
     unfit: Texts = Field(default_factory=dict)
     """Why the experiment, as it was run, does not test the claim; the claim is then not tested."""
     earlier: list[EarlierVerdict] = Field(default_factory=list)

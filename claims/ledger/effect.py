@@ -6,8 +6,8 @@ therefore drawn from a normal distribution with the standard error of the seeds 
 multiplied by t/z and used with both signs. t is the quantile of Student's distribution, z that of the normal
 distribution. Papers: [koehn2004] for sentences, [clark2011] for seeds.
 
-The spread of the seeds is pooled over all models of the same base and corpus, if it is alike: `pooled_spread` tests it.
-A variant whose spread is not alike keeps its own, with the degrees of freedom of Welch's test, rounded down.
+The spread of the seeds is pooled over all models of the same base and corpus if it is similar (`pooled_spread`).
+A variant whose spread is not similar keeps its own, with the degrees of freedom of Welch's test, rounded down.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Peers:
     def spread(
         self, comparison: Comparison, variant: str, records: Sequence[ModelRecord], own: Sample
     ) -> Spread | None:
-        """Return the spread of the sum of a variant's terms, pooled over the models that are alike; None if unlike."""
+        """Return the spread of the sum of a variant's terms, pooled over similar ones; None without any."""
         facts, keys = records[0].facts, {record.facts["key"] for record in records}
         terms = [term for term in comparison.terms if term.variant == variant]
         samples = [own]

@@ -1,4 +1,4 @@
-"""Spread of scores over seeds, pooled over models of the same kind where it is alike. Paper: [bartlett1937]."""
+"""Spread of scores over seeds, pooled over models of the same kind where it is similar. Paper: [bartlett1937]."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Spread:
 
 
 def pooled_spread(samples: Sequence[Sample]) -> Spread | None:
-    """Pool the variance of the first sample with all others that are alike; None if it is not alike itself.
+    """Pool the variance of the first sample with all similar ones; None if it is not similar to them.
 
     Samples with the largest variance are left out until Bartlett's test finds no difference.
     """

@@ -76,7 +76,7 @@ def decide(
     """Decide on a claim from the records of its variants.
 
     Comparisons that lack records, or whose records lack statistics, are not measured. The spread of seeds is
-    pooled over `peers` where it is alike.
+    pooled over `peers` where it is similar.
     """
     effects, unmeasured = [], []
     for comparison in claim.comparisons:

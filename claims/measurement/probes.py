@@ -173,3 +173,8 @@ PROBES: dict[str, Callable[[int], Samples]] = {
     "training-throughput": training_throughput,
 }
 """Probes by name; the argument is a seed. The records of a probe that is not here any more are kept."""
+
+TRAINING_PROBES = frozenset(
+    ("clipping-rates", "order-tasks", "reading-order", "recall-reach", "reversed-strings", "toy-language")
+)
+"""Probes that train models on a small task; the others measure single parts."""

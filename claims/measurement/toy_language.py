@@ -1,6 +1,6 @@
 """A toy language whose word links are known: one vector against attention, by length and by changed source word.
 
-Nouns are `a` to `h`, adjectives `i` to `p`. In the source an adjective stands before its noun, in the target after it.
+Nouns are `a` to `h`, adjectives `i` to `p`. In the source an adjective is before its noun, in the target after it.
 """
 
 from __future__ import annotations

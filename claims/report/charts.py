@@ -181,7 +181,11 @@ def _probe_chart(claim: Claim, variant: str, records: Records, word: Phrases) ->
     names = probe_names(probe)
     unit = names.unit[word.language]
     mean = sample_mean(claim, variant)
-    means = {each: [mean(values) for values in by_seed] for each, by_seed in condition_samples(some).items()}
+    means = {
+        each: [mean(values) for values in by_seed]
+        for each, by_seed in condition_samples(some).items()
+        if not names.drawn or size_of(each)[0] in names.drawn
+    }
     sizes = sorted({size for condition in means if (size := size_of(condition)[1]) is not None})
     if len(sizes) < _MIN_POINTS:
         rows = [

@@ -18,14 +18,14 @@ from claims.ledger.verdict import ClaimResult, ClaimVerdict, ComparisonResult, d
 from claims.pool.missing_runs import RemainingRuns, remaining_runs
 from claims.pool.pool_model import pool_models, variant_models
 from claims.report.charts import Chart, claim_charts, condition_samples, is_geometric, sample_mean
-from claims.report.figures import claim_figure, overview_figure, without_unit
+from claims.report.figures import claim_figure
 from claims.report.names import condition_name, probe_names
 from claims.report.phrases import Phrases
+from claims.report.screen import screen_html
 from claims.report.summary import limit_text, size_note, verdict_table
 from dragoman.evaluation.markdown import markdown_table
 from dragoman.files import atomic_write
 
-_OVERVIEW = "overview"
 _MOST = 1000  # an estimate of more than this many times as many sentences is not given
 
 
@@ -96,7 +96,6 @@ def write_report(report: LedgerReport, page: Path, language: ReportLanguage = "e
     folder = figures_folder(page)
     folder.mkdir(exist_ok=True)
     figures = {claim_id: claim_figure(result, word) for claim_id, result in report.results.items()}
-    figures |= {_OVERVIEW: overview_figure(report.results, word)}
     charts = {
         claim_id: claim_charts(result.claim, report.claim_records(result.claim), word)
         for claim_id, result in report.results.items()
@@ -106,6 +105,11 @@ def write_report(report: LedgerReport, page: Path, language: ReportLanguage = "e
         if figure:
             _write(folder / f"{name}.svg", figure + "\n")
     _write(page, report_markdown(report, language, figures=folder.name, charts=charts))
+
+
+def write_screen(report: LedgerReport, page: Path, language: ReportLanguage = "en") -> None:
+    """Write the page with a tile per claim."""
+    _write(page, screen_html(report.ledger, report.results, report.remaining, Phrases(language)))
 
 
 def _write(path: Path, text: str) -> None:
@@ -138,24 +142,15 @@ def report_markdown(
     parts = ["\n\n".join(part for part in head if part)]
     if report.all_remaining is not None:
         parts.append(f"{word('all-claims')}{word('colon')}{remaining_text(report.all_remaining, word)}{word('stop')}\n")
-    if figures:
-        parts += _overview(report, word, figures)
     images = {
         claim_id: [f"![{claim_id}{word('colon')}{chart.title}]({figures}/{chart.name}.svg)\n" for chart in some]
         for claim_id, some in (charts or {}).items()
     }
     parts += [_claim_section(claim, report, word, figures, images.get(claim.id, [])) for claim in report.ledger.claims]
     parts.append(_models_section(report, word))
+    if appendix := report.ledger.appendix.get(language, "").strip():
+        parts.append(f"\n## {word('appendix')}\n\n{appendix}\n")
     return "\n".join(parts)
-
-
-def _overview(report: LedgerReport, word: Phrases, figures: str) -> list[str]:
-    if not overview_figure(report.results, word):
-        return []
-    parts = [f"![{word('overview')}]({figures}/{_OVERVIEW}.svg)\n"]
-    if names := without_unit(report.results, word):
-        parts.append(f"{word('overview-note', names=word('semicolon').join(names))}\n")
-    return parts
 
 
 def _claim_section(claim: Claim, report: LedgerReport, word: Phrases, figures: str, images: Sequence[str] = ()) -> str:
@@ -168,7 +163,9 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Phrases, figures: s
     colon, stop = word("colon"), word("stop")
     if texts.figure:
         lines.append(f"{word('paper')} ([{claim.origin.paper}]){colon}{texts.figure}{stop}\n")
-    lines.append(f"{word('rule')}{colon}{texts.decision}\n")
+    rule = word("space").join(filter(None, (word("rule-any") if claim.holds_if == "any" else "", texts.decision)))
+    if rule:
+        lines.append(f"{word('rule')}{colon}{rule}\n")
     if texts.limits:
         lines.append(f"{word('limits')}{colon}{texts.limits}\n")
     if claim.id in report.remaining:
@@ -177,8 +174,7 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Phrases, figures: s
     header = [word(name) for name in ("comparison", "measure", "expected", "least", "effect", "interval", "verdict")]
     if result is None:
         rows = [[*_expected(claim, each, word), "–", "–", word("untested")] for each in claim.comparisons]
-        lines.append(markdown_table(header, rows))
-        return "\n".join(lines)
+        return "\n".join([*lines, markdown_table(header, rows), *_earlier(claim, word)])
     if figures:
         lines.append(f"![{claim.id}{colon}{word(result.verdict)}]({figures}/{claim.id}.svg)\n")
     rows = [
@@ -192,14 +188,26 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Phrases, figures: s
     ]
     rows += [[*_expected(claim, each, word), "–", "–", word("untested")] for each in result.unmeasured]
     lines.append(markdown_table(header, rows))
-    if findings := claim.findings.get(word.language):
-        lines.append(f"{word('findings')}{colon}{findings}\n")
+    for name, text in (("unfit", claim.unfit), ("choose", claim.choose), ("findings", claim.findings)):
+        if text.get(word.language):
+            lines.append(f"{word(name)}{colon}{text[word.language]}\n")
     lines += images
+    lines += _earlier(claim, word)
     records = report.claim_records(claim)
     lines += _samples_tables(claim, records, word)
     if dates := _dates(records, word):
         lines.append(f"{dates}{stop}\n")
     return "\n".join([*lines, *(f"- {line}" for line in _what_would_decide(claim, result, records, word))])
+
+
+def _earlier(claim: Claim, word: Phrases) -> list[str]:
+    """Return a paragraph per verdict of an earlier round."""
+    colon, stop = word("colon"), word("sentence-end")
+    return [
+        f"{word('earlier')}{colon}{each.date}{word('comma')}{word(ClaimVerdict(each.verdict))}{stop}"
+        f"{each.effect[word.language]}{stop}{each.why[word.language]}\n"
+        for each in claim.earlier
+    ]
 
 
 def _dates(records: Mapping[str, Sequence[ModelRecord]], word: Phrases) -> str:

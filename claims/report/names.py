@@ -25,6 +25,8 @@ class ProbeNames:
     size_axis: Names = field(default_factory=dict)
     """The size as the title of an axis."""
     words: dict[str, Names] = field(default_factory=dict)
+    drawn: tuple[str, ...] = ()
+    """Conditions of the chart, without their sizes; all by default."""
 
 
 _CELLS: dict[str, Names] = {
@@ -39,6 +41,11 @@ _MODELS: dict[str, Names] = {
     "rnn-feeding": {"en": "recurrent model with input feeding", "zh": "有 input feeding 的循环模型"},
     "transformer": {"en": "Transformer", "zh": "Transformer"},
     "no-positions": {"en": "Transformer without positions", "zh": "没有位置编码的 Transformer"},
+}
+_ATTENTION: dict[str, Names] = {
+    "soft": {"en": "soft attention", "zh": "软注意力"},
+    "hard": {"en": "hard attention", "zh": "硬注意力"},
+    "none": {"en": "no attention", "zh": "没有注意力"},
 }
 _SOURCE_WORDS: Names = {"en": "{number} source words", "zh": "{number} 个源词"}
 
@@ -71,9 +78,11 @@ _PROBES: dict[str, ProbeNames] = {
         _MODELS,
     ),
     "cell-speed": ProbeNames({"en": "CPU seconds per pass", "zh": "每次计算的 CPU 秒数"}, words=_CELLS),
-    "clipping": ProbeNames(
-        {"en": "largest loss", "zh": "最大损失"},
-        words={"clipped": {"en": "clipped", "zh": "裁剪"}, "unclipped": {"en": "not clipped", "zh": "不裁剪"}},
+    "clipping-rates": ProbeNames(
+        {"en": "share of right answers", "zh": "正确答案的份额"},
+        {"en": "learning rate {number} / 1000", "zh": "学习率 {number} / 1000"},
+        {"en": "learning rate × 1000", "zh": "学习率 × 1000"},
+        {"clipped": {"en": "clipped", "zh": "裁剪"}, "unclipped": {"en": "not clipped", "zh": "不裁剪"}},
     ),
     "first-word-latency": ProbeNames(
         {
@@ -90,19 +99,68 @@ _PROBES: dict[str, ProbeNames] = {
         {"en": "distance in steps", "zh": "距离（步）"},
         _CELLS,
     ),
-    "gradient-noise": ProbeNames(
-        {"en": "relative variance of the gradient", "zh": "梯度的相对方差"},
-        words={"soft": {"en": "soft attention", "zh": "软注意力"}, "hard": {"en": "hard attention", "zh": "硬注意力"}},
+    "attention-noise": ProbeNames(
+        {"en": "relative variance of the gradient", "zh": "梯度的相对方差"}, words=_ATTENTION
     ),
-    "recall-lag": ProbeNames({"en": "longest learned lag", "zh": "学会的最长间隔"}, words=_CELLS),
-    "word-order": ProbeNames(
-        {"en": "share of right words", "zh": "正确词的份额"},
+    "reversed-strings": ProbeNames(
+        {"en": "share of strings without a mistake", "zh": "没有错误的字符串的份额"}, words=_ATTENTION
+    ),
+    "recall-reach": ProbeNames(
+        {"en": "share of right answers", "zh": "正确答案的份额"},
+        {"en": "lag {number}", "zh": "间隔 {number}"},
+        {"en": "lag in steps", "zh": "间隔（步）"},
+        {
+            **_CELLS,
+            "any": {"en": "best cell", "zh": "最好的单元"},
+            "rnn-uniform": {"en": "plain cell, uniform weights", "zh": "普通单元，均匀权重"},
+            "rnn-orthogonal": {"en": "plain cell, orthogonal weights", "zh": "普通单元，正交权重"},
+            **{
+                f"{cell}-bias-{bias}": {"en": f"{name}, bias {bias}", "zh": f"{name}，偏置 {bias}"}
+                for cell, name in (("lstm", "LSTM"), ("gru", "GRU"))
+                for bias in (0, 1, 3)
+            },
+        },
+        drawn=("rnn", "lstm", "gru-fused"),
+    ),
+    "reading-order": ProbeNames(
+        {
+            "en": "share of strings without a mistake, or log2 of the updates",
+            "zh": "没有错误的字符串的份额，或更新次数的以 2 为底的对数",
+        },
+        words={
+            "forward": {"en": "forward", "zh": "正序"},
+            "reversed": {"en": "reversed", "zh": "倒序"},
+            "best": {"en": "the better order", "zh": "较好的次序"},
+            "updates": {"en": "updates to learn (log2)", "zh": "学会所需的更新次数（log2）"},
+        },
+        drawn=("forward", "reversed"),
+    ),
+    "toy-language": ProbeNames(
+        {
+            "en": "share of sentences without a mistake, or change of log p",
+            "zh": "没有错误的句子的份额，或 log p 的变化",
+        },
+        {"en": "up to {number} words", "zh": "不超过 {number} 词"},
+        {"en": "most words of the group", "zh": "该组的最多词数"},
+        {
+            "vector": {"en": "one vector", "zh": "单个向量"},
+            "attention": {"en": "attention", "zh": "注意力"},
+            "both": {"en": "both models", "zh": "两个模型"},
+            "right": {"en": "right", "zh": "正确"},
+            "linked": {"en": "change by linked words in nats", "zh": "有链接词引起的变化（纳特）"},
+            "ratio": {"en": "log2 of unlinked / linked", "zh": "无链接 / 有链接之比（log2）"},
+        },
+        drawn=("vector", "attention"),
+    ),
+    "order-tasks": ProbeNames(
+        {"en": "share of right letters", "zh": "正确字母的份额"},
         words={
             **_MODELS,
             "copy": {"en": "copying", "zh": "复制"},
             "reverse": {"en": "reversing", "zh": "反转"},
+            "first": {"en": "which comes first", "zh": "哪个在前"},
             "trained": {"en": "trained lengths", "zh": "训练长度"},
-            "longer": {"en": "longer sequences", "zh": "更长的序列"},
+            "longer": {"en": "longer strings", "zh": "更长的字符串"},
         },
     ),
 }

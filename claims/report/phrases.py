@@ -34,11 +34,11 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "table-note": {
         "en": "The deciding effect is that of a comparison with the verdict of the claim, or of a precondition that is "
         "not met. Of several, it is the one nearest to its limit, relative to the width of its interval. In brackets: "
-        "the interval with Holm's correction, and the limit (the smallest effect). The paper's figure is its "
+        "the interval, and the limit (the smallest effect). The paper's figure is its "
         "own, with its size; “–” means that none is known. CPU minutes are those of the trainings, or of the probes: "
         "searches and other measurements are not included, and claims share models.",
         "zh": "“起判定作用的效应”取自与论断结论相同的比较，或未满足的前提。若有多项，取相对于区间宽度最接近界限的一项。"
-        "括号内是经 Holm 校正的区间和界限（最小效应）。“论文结果”一列是论文自己的数字和规模，“–”表示没有已知的数字。"
+        "括号内是区间和界限（最小效应）。“论文结果”一列是论文自己的数字和规模，“–”表示没有已知的数字。"
         "CPU 分钟只计训练或探针，不含搜索和其他测量；论断之间共用模型。",
     },
     "our-size": {
@@ -76,12 +76,6 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "space": {"en": " ", "zh": ""},
     "semicolon": {"en": "; ", "zh": "；"},
     "bracketed": {"en": " ({text})", "zh": "（{text}）"},
-    "overview": {"en": "All effects with an interval", "zh": "所有有区间的效应"},
-    "overview-unit": {"en": "effect / |smallest effect|", "zh": "效应 / |最小效应|"},
-    "overview-note": {
-        "en": "Left out, because their smallest effect is 0: {names}.",
-        "zh": "因最小效应为 0 而未画出：{names}。",
-    },
     "legend-inner": {"en": "95 % interval", "zh": "95 % 区间"},
     "legend-outer": {"en": "with Holm's correction", "zh": "经 Holm 校正"},
     "legend-least": {"en": "smallest effect", "zh": "最小效应"},
@@ -96,7 +90,7 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "chart-coverage": {"en": "Coverage of the source", "zh": "源句的覆盖"},
     "chart-probe": {"en": "Values by condition and seed: {unit}", "zh": "各条件、各种子的值：{unit}"},
     "chart-by-size": {"en": "{unit}, by {size}", "zh": "{unit}与{size}"},
-    "chart-position": {"en": "at {{value}} {{label}}", "zh": "{{label}} {{value}}"},
+    "chart-position": {"en": "at {value} {label}", "zh": "{label} {value}"},
     "chart-seeds": {"en": "Lines: means; points: seeds", "zh": "线：平均；点：各种子"},
     "axis-beam": {"en": "width of the beam", "zh": "束宽"},
     "axis-keep": {"en": "largest weights kept", "zh": "保留的最大权重数"},
@@ -113,6 +107,14 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "remains": {"en": "What remains", "zh": "剩余工作"},
     "paper": {"en": "The paper", "zh": "论文结果"},
     "rule": {"en": "Rule", "zh": "判定规则"},
+    "rule-any": {
+        "en": "One comparison is enough, preconditions and controls left out.",
+        "zh": "前提和对照除外，一项比较成立即可。",
+    },
+    "unfit": {"en": "Not tested", "zh": "未检验"},
+    "choose": {"en": "So", "zh": "因此"},
+    "earlier": {"en": "Earlier", "zh": "先前"},
+    "appendix": {"en": "Qualifications of earlier rounds", "zh": "先前各轮的说明"},
     "limits": {"en": "Limits", "zh": "局限"},
     "more": {
         "en": "{name}: about {seeds} seeds per variant would decide it",
@@ -154,10 +156,54 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     ClaimVerdict.HOLDS: {"en": ClaimVerdict.HOLDS, "zh": "在此成立"},
     ClaimVerdict.FAILS: {"en": ClaimVerdict.FAILS, "zh": "在此不成立"},
     ClaimVerdict.OPEN: {"en": ClaimVerdict.OPEN, "zh": "在此规模下无法判断"},
+    ClaimVerdict.NOT_TESTED: {"en": ClaimVerdict.NOT_TESTED, "zh": "未检验"},
+    "screen-other-file": {"en": "ledger.zh.html", "zh": "ledger.html"},
+    "screen-other-code": {"en": "zh-CN", "zh": "en"},
+    "screen-other-name": {"en": "简体中文", "zh": "English"},
+    "screen-report": {"en": "long report", "zh": "完整报告"},
+    "screen-holds": {"en": "hold", "zh": "成立"},
+    "screen-fails": {"en": "do not hold", "zh": "不成立"},
+    "screen-open": {"en": "open", "zh": "未判定"},
+    "screen-untested": {"en": "not tested", "zh": "未检验"},
+    "screen-guess-first": {"en": "Guess first: hide verdicts", "zh": "先猜：隐藏结论"},
+    "screen-show": {"en": "Show", "zh": "显示"},
+    "screen-all": {"en": "all claims", "zh": "所有论断"},
+    "screen-surprises": {"en": "surprises: not as written before", "zh": "意外：与事先写下的不同"},
+    "screen-undecided": {"en": "open, and what it would cost", "zh": "未判定，及所需代价"},
+    "screen-cells": {"en": "Cells", "zh": "单元"},
+    "screen-sequence": {"en": "Sequence to sequence", "zh": "序列到序列"},
+    "screen-attention": {"en": "Attention", "zh": "注意力"},
+    "screen-transformer": {"en": "Transformer", "zh": "Transformer"},
+    "screen-effort-1": {"en": "a part was measured", "zh": "测量了单个部件"},
+    "screen-effort-2": {"en": "models were trained on a small task", "zh": "在小任务上训练了模型"},
+    "screen-effort-3": {"en": "translation models were trained", "zh": "训练了翻译模型"},
+    "screen-key": {
+        "en": "Bar: the interval of the effect that decides; dashes: its limit; shaded: where the claim holds. "
+        "●: a part was measured, ●●: a small task, ●●●: translation.",
+        "zh": "横条：起判定作用的效应的区间；虚线：界限；阴影：论断成立的范围。●：单个部件，●●：小任务，●●●：翻译。",
+    },
+    "screen-close": {"en": "Close", "zh": "关闭"},
+    "screen-stop": {"en": ". ", "zh": "："},
+    "screen-your-guess": {"en": "Your guess:", "zh": "你的猜测："},
+    "screen-vote-holds": {"en": "it holds", "zh": "成立"},
+    "screen-vote-fails": {"en": "it does not", "zh": "不成立"},
+    "screen-vote-show": {"en": "show it", "zh": "直接看"},
+    "screen-written": {"en": "written before the measurement", "zh": "测量前写下的猜测"},
+    "screen-next": {"en": "What would decide it", "zh": "如何判定"},
+    "screen-run": {"en": "Run it yourself", "zh": "自己运行"},
+    "screen-cost": {"en": "{seeds} seeds, {time}", "zh": "{seeds} 个种子，{time}"},
+    "screen-score": {
+        "en": "You guessed {voted} of {all}. Of the {decided} decided ones you have {right} right, the guesses written "
+        "before the measurement {written}.",
+        "zh": "你猜了 {all} 个中的 {voted} 个。在已判定的 {decided} 个中，你猜对 {right} 个，"
+        "测量前写下的猜测对 {written} 个。",
+    },
+    "screen-none-voted": {"en": "Open a claim and guess.", "zh": "打开一个论断，猜一猜。"},
 }
 
 _UNITS_ZH = {
     "doublings": "倍增次数",
+    "nats per token": "每词元纳特",
     "share": "份额",
     "share of weights < 0.01": "小于 0.01 的权重的份额",
     "effective number of words": "有效词数",
@@ -180,8 +226,9 @@ class Phrases:
     language: ReportLanguage
 
     def __call__(self, phrase: str, /, **values: object) -> str:
-        """Return a phrase with its values."""
-        return _WORDS[phrase][self.language].format(**values)
+        """Return a phrase with its values; without values its fields are kept."""
+        text = _WORDS[phrase][self.language]
+        return text.format(**values) if values else text
 
     def unit(self, unit: str) -> str:
         """Return the unit of a measure in this language."""

@@ -34,6 +34,11 @@ def _relative_distance(result: ComparisonResult) -> float:
     return distance_to_limit(result) / (high - low) if 0 < high - low < math.inf else math.inf
 
 
+def has_unit(comparison: Comparison) -> bool:
+    """Whether the measure of a comparison has a unit."""
+    return not comparison.measure.startswith(_DIMENSIONLESS)
+
+
 def limit_text(comparison: Comparison) -> str:
     """Return the smallest effect as a condition."""
     return f"{'±' if comparison.rule == 'equivalence' else '> '}{comparison.smallest_effect:g}"
@@ -71,8 +76,7 @@ def _effect(claim: Claim, result: ComparisonResult, word: Phrases) -> str:
     parts = [] if math.isinf(low) else [f"{low:.3g} … {high:.3g}"]
     parts = [part.replace(" ", "\u00a0") for part in (*parts, limit_text(comparison))]  # no line break within
     name = claim.comparison_name(comparison, word.language)
-    has_unit = not comparison.measure.startswith(_DIMENSIONLESS)
-    unit = f" {word.unit(measure(comparison.measure).unit)}" if has_unit else ""
+    unit = f" {word.unit(measure(comparison.measure).unit)}" if has_unit(comparison) else ""
     bracketed = word("bracketed", text=word("semicolon").join(parts))
     return f"{name}{word('colon')}{result.effect.value:.3g}{unit}{bracketed}"
 

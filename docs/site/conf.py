@@ -124,4 +124,7 @@ def copy_pages(app: Sphinx, error: Exception | None) -> None:
         folder = Path(app.outdir) / "claims"
         folder.mkdir(exist_ok=True)
         for page in sorted((ROOT / "claims").glob("*.html")):
-            shutil.copy(page, folder)
+            text = page.read_text(encoding="utf-8")
+            for report in ("report", "report.zh"):
+                text = text.replace(f'href="{report}.md"', f'href="{report}.html"')
+            (folder / page.name).write_text(text, encoding="utf-8")

@@ -23,10 +23,12 @@ from tests.claims.synthetic import SENTENCES, record
 LEDGER = Ledger.read(Path(__file__).parents[2] / "claims")
 CLAIMS = [pytest.param(claim, id=claim.id) for claim in LEDGER.claims]
 CONDITIONS: dict[str, set[str]] = {}
+SIZED: dict[str, set[str]] = {}  # conditions with several sizes
 for _claim in LEDGER.claims:
     for _comparison in _claim.comparisons:
         for _term in _comparison.terms:
-            CONDITIONS.setdefault(_claim.variants[_term.variant].probe, set()).add(_term.search)
+            _found = SIZED if _comparison.measure == "reach" else CONDITIONS
+            _found.setdefault(_claim.variants[_term.variant].probe, set()).add(_term.search)
 
 VARIANTS = {
     f"{run.base} {' '.join(run.changes)}": run
@@ -42,14 +44,14 @@ def synthetic_record(run: PoolRun, draws: np.random.Generator) -> ModelRecord:
     """A record with everything that the claims of the ledger require of a run."""
     facts = dict(record(0.6, draws, seed=run.seed).facts) | {"key": run.key}
     if not isinstance(run, PoolModel):
-        return ModelRecord(
-            facts | {"samples": {name: draws.uniform(1, 2, 5).tolist() for name in CONDITIONS[run.base]}}
-        )
+        names = [*CONDITIONS.get(run.base, ()), *(f"{each} 16" for each in SIZED.get(run.base, ()))]
+        return ModelRecord(facts | {"samples": {name: draws.uniform(1, 2, 5).tolist() for name in names}})
     for name in required_searches(LEDGER, run):
         facts["searches"][name] = facts["searches"][MAIN_SEARCH]
     statistics = AttentionStatistics()
     statistics.add(draws.dirichlet(np.ones(6), (1, 2, 4)) for _ in range(SENTENCES))
     facts["links"] = {name: draws.integers(5, 9, (4, SENTENCES)).tolist() for name in LINK_READINGS}
+    facts["test"] = facts["test"] | {"losses": draws.uniform(20, 30, (2, SENTENCES)).tolist()}
     facts["source_changes"] = draws.uniform(1, 2, (4, SENTENCES)).tolist()
     facts |= {"words": draws.integers(1, 9, (len(WORD_COLUMNS), SENTENCES)).tolist()}
     return ModelRecord(facts | {"attention": {"trained": statistics.to_json(), "untrained": statistics.to_json()}})
@@ -80,12 +82,14 @@ def test_swapped_variants_give_the_opposite_verdict(claim: Claim):
         if each.verdict != ClaimVerdict.HOLDS or comparison.rule != "difference" or comparison.smallest_effect < 0:
             continue
         terms = [term.model_copy(update={"weight": -term.weight}) for term in comparison.terms]
-        swapped = claim.model_copy(update={"comparisons": [comparison.model_copy(update={"terms": terms})]})
+        swapped = claim.model_copy(
+            update={"unfit": {}, "comparisons": [comparison.model_copy(update={"terms": terms})]}
+        )
         assert decide(swapped, found, resamples=400).verdict == ClaimVerdict.FAILS, comparison.name
 
 
 def test_probes_of_claims_exist():
-    assert {name for name in CONDITIONS if name} <= set(PROBES)
+    assert {name for name in CONDITIONS | SIZED if name} <= set(PROBES)
 
 
 def test_records_of_probes_have_every_condition_of_their_claims():
@@ -94,7 +98,9 @@ def test_records_of_probes_have_every_condition_of_their_claims():
     runs = [run for run in pool_models(LEDGER, LEDGER.claims) if not isinstance(run, PoolModel) and store.has(run)]
     assert runs
     for run in runs:
-        assert set(store.read(run).facts["samples"]) >= CONDITIONS[run.base], run.base
+        measured = set(store.read(run).facts["samples"])
+        assert measured >= CONDITIONS.get(run.base, set()), run.base
+        assert {name.rpartition(" ")[0] for name in measured} >= SIZED.get(run.base, set()), run.base
 
 
 @pytest.mark.parametrize("name", sorted(VARIANTS))

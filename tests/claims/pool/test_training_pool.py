@@ -97,6 +97,9 @@ def test_a_model_is_trained_once_and_again_to_the_same_bits(tmp_path: Path):
     assert without_times(found[0]) == without_times(found[1])
     facts = found[0].facts
     assert set(facts["searches"]) == {MAIN_SEARCH, "keep-1"}
+    nats, tokens = facts["test"]["losses"]
+    assert len(nats) == len(tokens) == len(facts["test"]["source_words"])
+    assert 0.5 < sum(nats) / sum(tokens) < 5  # after 12 updates near log 40, the size of the vocabulary
     assert facts["training"]["updates"] == 12
     assert facts["training"]["cpu_seconds"] > 0
     assert [update for update, _ in facts["training"]["curves"]["validation"]] == [6, 12]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from claims.ledger.claim import Claim, Ledger, PoolSettings, ReportLanguage
+from claims.ledger.claim import Claim, EarlierVerdict, Ledger, PoolSettings, ReportLanguage
 from claims.ledger.record import ModelRecord
 from claims.ledger.verdict import ClaimResult, ClaimVerdict, decide
 from claims.pool.missing_runs import RemainingRuns
@@ -103,8 +103,8 @@ def decided() -> LedgerReport:
 
 def test_the_chinese_page_has_no_english_texts_of_the_claim(tmp_path: Path):
     write_report(decided(), tmp_path / "page.md", "zh")
-    figures = [(tmp_path / "page-figures" / name).read_text(encoding="utf-8") for name in ("C1.svg", "overview.svg")]
-    for text in ((tmp_path / "page.md").read_text(encoding="utf-8"), *figures):
+    for path in (tmp_path / "page.md", tmp_path / "page-figures" / "C1.svg"):
+        text = path.read_text(encoding="utf-8")
         assert "新的减旧的" in text
         for english in ("New", "minus", "interval", "holds here"):
             assert english not in text
@@ -113,18 +113,27 @@ def test_the_chinese_page_has_no_english_texts_of_the_claim(tmp_path: Path):
 def test_the_page_shows_its_figures(tmp_path: Path):
     write_report(decided(), tmp_path / "page.md")
     text = (tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "](page-figures/overview.svg)" in text
     assert "![C1: holds here](page-figures/C1.svg)" in text
     assert "new minus old" in (tmp_path / "page-figures" / "C1.svg").read_text(encoding="utf-8")
 
 
-def test_an_effect_whose_smallest_effect_is_0_has_no_place_in_the_overview(tmp_path: Path):
-    found = {"new": records(0.7, 1), "old": records(0.6, 2)}
-    least = claim(least=0.0)
-    report = LedgerReport(Ledger(Path(), (least,), {}, PoolSettings()), {"C1": decide(least, found)}, {})
-    write_report(report, tmp_path / "page.md")
-    assert not (tmp_path / "page-figures" / "overview.svg").exists()
-    assert "](page-figures/C1.svg)" in (tmp_path / "page.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    ("language", "phrase"),
+    [("en", "Earlier: 2026-01-02, does not hold here. −1 BLEU. Too small."), ("zh", "先前：2026-01-02，在此不成立。")],
+)
+def test_an_earlier_verdict_stays_readable_with_its_date(language: ReportLanguage, phrase: str):
+    old = EarlierVerdict(
+        date="2026-01-02",
+        verdict="does not hold here",
+        effect={"en": "−1 BLEU", "zh": "−1 BLEU"},
+        why={"en": "Too small.", "zh": "太小。"},
+    )
+    told = claim().model_copy(update={"earlier": [old]})
+    ledger = Ledger(Path(), (told,), {}, PoolSettings(), appendix={"en": "An old note.", "zh": "旧的说明。"})
+    for results in ({}, {"C1": decide(told, {"new": records(0.7, 1), "old": records(0.6, 2)})}):
+        text = report_markdown(LedgerReport(ledger, results, {}), language)
+        assert phrase in text
+        assert ledger.appendix[language] in text
 
 
 def test_a_single_seed_has_a_point_without_an_interval(tmp_path: Path):
