@@ -93,9 +93,10 @@ def read_properties(name: str, data: bytes, limits: DocumentLimits) -> Document:
     return StringsDocument(name, data, limits, form)
 
 
+_APPLE_TEXT = r'(?:"(?:[^"\\]++|\\[\s\S])*+"|[\w.$/:-]++)'  # a word may be without quotes
 _APPLE = re.compile(
     r"\s++|/\*[\s\S]*?\*/|//[^\r\n]*+"
-    r'|(?P<name>"(?:[^"\\]++|\\[\s\S])*+"|[\w.$/:-]++)\s*+(?:=\s*+(?P<value>"(?:[^"\\]++|\\[\s\S])*+")\s*+)?;'
+    rf"|(?P<name>{_APPLE_TEXT})\s*+(?:=\s*+(?P<value>{_APPLE_TEXT})\s*+)?;"
 )
 _APPLE_ESCAPE = re.compile(r"\\(?:[Uu]([0-9A-Fa-f]{4})|([\s\S]))")
 
@@ -104,8 +105,7 @@ def _scan_apple(source: ScanInput) -> StringScan:
     units: list[StringUnit] = []
     for found in _whole(_APPLE, source, '"name" = "text";'):
         if found["value"]:
-            name = found["name"]
-            key = source.flat_key(_apple_text(name) if name[0] == '"' else name)
+            key = source.flat_key(_apple_text(found["name"]))
             units.append(StringUnit(key, *found.span("value"), _apple_text(found["value"])))
     if not units:
         raise DataError(f'{source.name} has no texts ("name" = "text";); check the suffix')
@@ -123,7 +123,8 @@ def _whole(pattern: re.Pattern[str], source: ScanInput, rule: str) -> Iterator[r
         at = found.end()
 
 
-def _apple_text(quoted: str) -> str:
+def _apple_text(notation: str) -> str:
+    quoted = notation if notation[0] == '"' else f'"{notation}"'
     return _APPLE_ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _letter(found[2]), quoted[1:-1])
 
 

@@ -115,6 +115,12 @@ def test_a_line_of_fluent_does_not_start_as_an_attribute():
     assert document.write([TaggedText(".b c")], language="de") == b'a =\n    {"."}b c\n'
 
 
+def test_words_of_apple_may_be_without_quotes():
+    assert (
+        uppercase("a.strings", 'a = Plain;\n"b" = "It \\"is\\"";\nc;\n') == 'a = "PLAIN";\n"b" = "IT \\"IS\\"";\nc;\n'
+    )
+
+
 def test_other_notations_of_yaml_are_read():
     source = "%YAML 1.1\n---\nen:\n  &x a: [One two,\n    'Three']\n  b: !!str Four\n  c: !x Five\n...\n"
     assert uppercase("en.yml", source) == (
