@@ -323,10 +323,7 @@ def write_calibration(bundle: Bundle, direction: str, calibration: Calibration) 
 def inherit_inference(
     base: Bundle, config: Config, tokenizers: Mapping[str, Tokenizer]
 ) -> tuple[Config, Quantization | None, Shortlist | None]:
-    """Return what a model that was trained from `base` keeps of the way that the base is used.
-
-    This is its beam and precision, the ranges of its int8 inputs, and its shortlist if the tokens are the same.
-    """
+    """Return what a model keeps of its base: beam, precision, int8 ranges, the shortlist if tokens are equal."""
     own = base.tokenizers()
     is_same = all(each.to_bytes() == own[side].to_bytes() for side, each in tokenizers.items())
     stored = base.quantization()

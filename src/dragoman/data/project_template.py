@@ -64,11 +64,7 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
     columns: Sequence[str] = (),
     language_check: bool = True,
 ) -> Project:
-    """Write a commented ``dragoman.toml`` with a preset for the size of the corpus, or to fine-tune a bundle.
-
-    Languages that are not given are those of the bundle, or detected. Text that is certainly in another language is
-    rejected; without `language_check` it is a warning.
-    """
+    """Write a commented ``dragoman.toml``; text in another language is an error if `language_check`."""
     path = folder / PROJECT
     if path.exists():
         raise ConfigError(f"{path} already exists; edit it, or name another folder")

@@ -116,10 +116,7 @@ class TokenOrder:
     def of(
         cls, tokens: Sequence[str], *, unk: int, eos: int, start: int | None, hidden: Sequence[int] = ()
     ) -> TokenOrder:
-        """The order for source tokens by id. `start` is the row that decoding starts with; None is a zero vector.
-
-        `hidden` are rows, such as padding, that neither a text nor a translation can contain.
-        """
+        """The order for source tokens by id; `start` is the row that decoding starts with, `hidden` have no text."""
         for name, row in (("<unk>", unk), ("</s>", eos), ("the start", start)):
             if row is not None and not 0 <= row < len(tokens):
                 raise BundleError(

@@ -50,10 +50,7 @@ class AttentionDecoder(Decoder[RnnMemory, RnnState]):
         return replace(state, context=h.new_zeros(h.size(0), memory.attended.values.size(-1)))
 
     def query(self, h: Tensor, context: Tensor | None) -> Tensor:
-        """The query of attention: a state, and the previous context where it is part of it.
-
-        score([h_t; c_{t−1}], h̄_s). Shapes: h [batch, hidden], context [batch, value] -> [batch, 1, query].
-        """
+        """The query h_t, or [h_t; c_{t−1}]. Shapes: h [batch, hidden], context [batch, value] -> [batch, 1, query]."""
         return (h if context is None else torch.cat([h, context.to(h.dtype)], -1)).unsqueeze(1)
 
     def step(

@@ -23,10 +23,7 @@ class Ends(NamedTuple):
 
 
 class BiLayer(nn.Module):
-    """One layer with one or two independent directions. Paper: [schuster1997] (section II.B).
-
-    Shapes: x [batch, src, inputs] -> states [batch, src, hidden].
-    """
+    """One or two directions. [schuster1997] (II.B). Shapes: [batch, src, inputs] -> [batch, src, hidden]."""
 
     def __init__(self, cell: str, inputs: int, hidden: int, *, bidirectional: bool, join: str) -> None:
         super().__init__()

@@ -57,10 +57,7 @@ def is_real(lengths: Tensor, size: int) -> Tensor:
 
 
 def reverse_real(x: Tensor, lengths: Tensor) -> Tensor:
-    """Each row with its real positions in reverse order; padding is unchanged. It is its own inverse.
-
-    Shapes: x [batch, src, *], lengths [batch] -> [batch, src, *].
-    """
+    """Reverse the real positions of rows; self-inverse. Shapes: x [batch, src, *], lengths [batch] -> as x."""
     place = torch.arange(x.size(1), device=x.device).expand(x.size(0), -1)  # [batch, src]
     mirrored = lengths.to(x.device).unsqueeze(1) - 1 - place
     index = torch.where(mirrored >= 0, mirrored, place)
@@ -68,10 +65,7 @@ def reverse_real(x: Tensor, lengths: Tensor) -> Tensor:
 
 
 def masked_softmax(scores: Tensor, may_attend: Tensor) -> Tensor:
-    """Softmax over the positions that may be attended to; zero elsewhere, and all zero in a row that has none.
-
-    Shapes: scores [*, src], may_attend [*, src] (True: may be attended to) -> [*, src]. Computed in at least float32.
-    """
+    """Softmax in float32 over positions that may be attended to; zero elsewhere. Shapes: both [*, src] -> [*, src]."""
     scores = at_least_float32(scores)
     lowest = torch.finfo(scores.dtype).min
     weights = scores.masked_fill(~may_attend, lowest).softmax(-1)

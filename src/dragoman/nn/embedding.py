@@ -13,10 +13,7 @@ from dragoman.nn.stateless_noise import Dropout, Noise
 
 
 class Embedding(nn.Module):
-    """Token ids to vectors, with dropout; × √dim if `scaled`. Paper: [vaswani2017] (section 3.4).
-
-    Shapes: [batch, n] -> [batch, n, dim].
-    """
+    """Token vectors × √dim (`scaled`), dropout. [vaswani2017] (section 3.4). Shapes: [batch, n] -> [batch, n, dim]."""
 
     def __init__(self, weight: nn.Parameter, dropout: float, *, scaled: bool) -> None:
         super().__init__()

@@ -70,10 +70,7 @@ class Noise(Rows):
         return Noise(torch.cat([self.key, scramble(self.key + _signed(_GAMMA))]))
 
     def words(self, site: int, grid: Sequence[int], count: int) -> Tensor:
-        """`count` 64-bit words for each position of each row. Shapes: -> [batch, *grid, count] int64.
-
-        A word depends only on its coordinates, so a larger grid or count does not change the words of a smaller one.
-        """
+        """64-bit words that depend only on their coordinates. Shapes: -> [batch, *grid, count] int64."""
         words = scramble(self.key + _signed(scramble_int(site % _WORD)))  # [batch]
         for size in (*grid, count):
             counter = torch.arange(1, size + 1, device=words.device).mul_(_signed(_GAMMA))

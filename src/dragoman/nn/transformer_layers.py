@@ -121,10 +121,7 @@ class Residual(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward.
-
-    Shapes: x [batch, src, dim], may_attend [batch, 1, 1, src] (True: a real word) -> [batch, src, dim].
-    """
+    """Self-attention, then feed-forward. Shapes: x [batch, src, dim], may_attend [batch, 1, 1, src] -> as x."""
 
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()

@@ -62,10 +62,7 @@ def join_texts(texts: Sequence[str]) -> str:
 
 
 def mistyped(text: str, draws: Iterator[int], *, kinds: int = 3) -> str:
-    """Return the text with a typo in one word of five, at least one.
-
-    Of the first `kinds`: two letters are swapped, one is dropped, one is doubled, one is that of a neighbouring key.
-    """
+    """Return the text with typos in one word of five: swapped, dropped, doubled, neighbouring key, by `kinds`."""
     words = list(_TYPED.finditer(text))
     ranks = [(next(draws), place) for place in range(len(words))]
     chosen = [place for _, place in sorted(ranks)[: -(-len(words) // _WORDS_PER_TYPO)]]

@@ -70,10 +70,7 @@ def measure_updates(config: Config, vocabulary: tuple[int, int], batches: Sequen
 
 
 def faster_precision(config: Config, vocabulary: tuple[int, int], device: torch.device) -> Literal["fp32", "bf16"]:
-    """Compute gradients of the model in both precisions, in turn, and return the faster; fp32 if the gain is small.
-
-    On a CPU one thread is measured, by the time it computes: other programs of the machine hardly change the result.
-    """
+    """Compute gradients in both precisions in turn, on one CPU thread; return the faster, if clearly, or fp32."""
     is_cpu = device.type == "cpu"
     flops = model_cost(config).training_flops
     fewest, most = _PRECISION_TOKENS
@@ -117,10 +114,7 @@ def _device_seconds(device: torch.device) -> float:
 
 @contextmanager
 def _fastest_threads(config: Config, update: Callable[[], object]) -> Iterator[None]:
-    """Run updates with one thread and with all, the first as a warm-up, and use the faster number, as training does.
-
-    On a busy machine an update with several threads can take a hundred times as long as with one.
-    """
+    """Use one thread or all, the faster: on a busy machine several may take a hundred times as long."""
     most = torch.get_num_threads()
     is_fixed = config.training.threads > 0 or config.training.reproducible
     seconds: dict[int, float] = {}

@@ -133,10 +133,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
 
 def _symmetric_divergence(log_probs: Tensor) -> tuple[Tensor, Tensor]:
-    """Σ (KL(p ‖ q) + KL(q ‖ p)) / 2 and its gradient by the scores; p is the first half of the rows, q the second.
-
-    Shapes: [2 steps, vocab] -> a scalar, [2 steps, vocab].
-    """
+    """Σ (KL(p ‖ q) + KL(q ‖ p)) / 2 of both halves of rows, its gradient. Shapes: [2 steps, vocab] -> scalar, same."""
     first, second = log_probs.chunk(2)
     difference, p, q = first - second, first.exp(), second.exp()
     forward = (p * difference).sum(-1, keepdim=True)  # KL(p ‖ q) [steps, 1]
@@ -170,10 +167,7 @@ def guided_alignment_loss(weights: Tensor, links: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class RewardBaseline:
-    """The moving average of log p(y_t) over updates, b_k = decay · b_{k-1} + (1 − decay) · mean.
-
-    Paper: [xu2015] (section 4.1).
-    """
+    """The moving mean log p(y_t), b_k = decay · b_{k-1} + (1 − decay) · mean. Paper: [xu2015] (section 4.1)."""
 
     decay: float
     mean: float | None = None

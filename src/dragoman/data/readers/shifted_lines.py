@@ -75,10 +75,7 @@ def shifts() -> list[int]:
 
 
 def evidence(source: Numbers, target: Numbers, shift: int, usual: float, first: int, last: int) -> Numbers:
-    """Return the evidence of source lines `first` to `last` for a pairing with target lines `shift` lines later.
-
-    Takes logarithms of lengths, and `usual`, the median of source minus target. Positive values support the shift.
-    """
+    """Return each line's evidence for a shift, of logarithms of lengths; `usual` is the median difference."""
     here = np.abs(source[first:last] - target[first:last] - usual)
     there = np.abs(source[first:last] - target[first + shift : last + shift] - usual)
     gain = np.clip(here - there, -_MOST, _MOST)

@@ -98,10 +98,7 @@ def read_result(result: Any, numbers: Mapping[str, int], exponent: float) -> lis
 
 
 def complete_attention(attention: Sequence[Sequence[float]] | Floats | None, length: int) -> Floats:
-    """Add the column of the end of the source, which CTranslate2 omits: the difference from a sum of one.
-
-    An empty source has only that column. Shapes: [tgt, src] -> [tgt, src + 1].
-    """
+    """Add the end's column, the difference from a sum of one. Shapes: [tgt, src] -> [tgt, src + 1]."""
     if attention is None:
         return np.ones((length, 1), np.float32)
     weights = np.asarray(attention, np.float32).reshape(length, -1)

@@ -93,10 +93,7 @@ class Aligner(nn.Module, ABC):
 
 
 class GlobalAligner(Aligner):
-    """Global attention: a_t(s) = softmax_s(score), c_t = Σ_s a_t(s) h̄_s.
-
-    Papers: [luong2015] (7), [bahdanau2015] (5)-(6).
-    """
+    """a_t(s) = softmax_s(score), c_t = Σ_s a_t(s) h̄_s. Papers: [luong2015] (7), [bahdanau2015] (5)-(6)."""
 
     def forward(
         self, score: ScoreCallable, query: Tensor, memory: Memory, positions: Tensor, noise: Noise | None

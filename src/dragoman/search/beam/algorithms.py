@@ -157,10 +157,7 @@ _CONTINUED = ("parents", "tokens", "log_probs")
 
 @dataclass(frozen=True)
 class Candidates:
-    """Continuations, the best first. Shapes: each [sentences, count].
-
-    `parents` are rows of the beam, `tokens` the next tokens, `log_probs` the totals including them.
-    """
+    """Continuations of rows `parents`, best first, with total `log_probs`. Shapes: each [sentences, count]."""
 
     parents: Numbers
     tokens: Numbers

@@ -59,10 +59,7 @@ class _Rows:
         return state if self.prefix else self.phrases.after(state, token)
 
     def shares(self, weights: Floats | None) -> Floats | None:
-        """Attention of each row on the source of each phrase, relative to the highest attention on another word.
-
-        Shapes: weights [rows, src] -> [rows, phrases].
-        """
+        """Attention of rows on phrases' sources, relative to the most on another word. Shapes: -> [rows, phrases]."""
         if weights is None or self.prefix or not any(self.sources):
             return None
         shares = np.zeros((len(weights), len(self.sources)), np.float32)

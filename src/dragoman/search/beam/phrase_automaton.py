@@ -68,10 +68,7 @@ class PhraseAutomaton:
         return following, other
 
     def missing(self, state: PhraseState) -> int:
-        """Number of tokens that suffice to complete all phrases; 0 if the translation may end.
-
-        Each token of `advancing` decreases it by at least one. It is 0 only if all phrases are complete.
-        """
+        """Number of tokens that suffice to complete all phrases; each of `advancing` decreases it."""
         known = self._missing.get(state)
         if known is None:
             known = self._missing[state] = self._shortest(state)

@@ -166,10 +166,7 @@ class RunRecord(CallbackList):
         overrides: Sequence[str] | None = None,
         report: Callable[[str], None] | None = None,
     ) -> None:
-        """`facts` describe the data, for run.json; `report` receives messages about the record itself.
-
-        `overrides` are the settings given in addition to the configuration file; None if there was no file.
-        """
+        """`facts` are for run.json; `overrides` are settings besides the file, None without one."""
         super().__init__()
         self._folder = folder
         self._every = config.training.log_every

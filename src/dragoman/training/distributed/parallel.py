@@ -54,10 +54,7 @@ class GradientAccumulator:
         self._max_cells = 0
 
     def accumulate(self, batches: Sequence[Batch], tokens: int, update: int) -> Gradient:
-        """Store the gradient of these batches, and of those of the other processes, in the parameters.
-
-        `tokens` is the number of target tokens of all these batches.
-        """
+        """Store the gradient of the batches of all processes, with `tokens` target tokens, in the parameters."""
         while True:
             try:
                 sums = self._pass(batches, tokens, update)

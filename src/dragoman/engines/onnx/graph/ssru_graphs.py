@@ -98,10 +98,7 @@ class TransformerParts:
         return self.graph.linear(x, whole, bias, bounded=False)
 
     def quantised(self, *parts: WeightRows) -> QuantisedMatrix | None:
-        """The integers of all parts: those stored, or new ones if only inputs are; None if neither is.
-
-        The multiplier is None if the parts have several, so that the range of the input is measured.
-        """
+        """The integers of all parts, or None; the multiplier is None if parts differ: the range is measured."""
         stored = self.quantization
         if stored is None or not all(each.matrix in (stored.weights or stored.inputs) for each in parts):
             return None
