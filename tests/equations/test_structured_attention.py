@@ -14,8 +14,8 @@ from dragoman.config.rnn import RnnConfig
 from dragoman.config.training import TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.models import build_model
+from dragoman.models.rnn_encoder import StructuredAttention, redundancy_penalty
 from dragoman.nn.recurrent import CELLS
-from dragoman.nn.structured_attention import StructuredAttention, redundancy_penalty
 from dragoman.training.step import RewardBaseline, objective
 from testkit.generators import Numbers, Sentences, lengths, many_cases, randomised, seeds, sizes
 from tests.equations.comparison import Tensors, assert_agrees, assert_close, assert_same, evaluate, parameters

@@ -17,7 +17,6 @@ from dragoman.bundle.verified_folder import MANIFEST, explain_checkpoint
 from dragoman.config import Config, parse_config
 from dragoman.errors import BundleError, ConfigError, DragomanError
 from dragoman.importing import (
-    argos_package,
     ctranslate2_folder,
     hugging_face_m2m100,
     hugging_face_marian,
@@ -56,7 +55,7 @@ class Format:
 _FORMATS = {
     "hugging-face": Format("Hugging Face MarianMT (OPUS-MT)", hugging_face_marian.matches, hugging_face_marian.read),
     "m2m100": Format("Hugging Face M2M100 or NLLB", hugging_face_m2m100.matches, hugging_face_m2m100.read),
-    "argos": Format("Argos package", argos_package.matches, argos_package.read),
+    "argos": Format("Argos package", ctranslate2_folder.matches_argos, ctranslate2_folder.read_argos),
     "ctranslate2": Format("CTranslate2", ctranslate2_folder.matches, ctranslate2_folder.read),
     "firefox": Format("Firefox Translations (Bergamot)", marian_folder.matches_firefox, marian_folder.read_firefox),
     "marian": Format("Marian", marian_folder.matches_marian, marian_folder.read_marian),

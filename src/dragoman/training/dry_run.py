@@ -15,8 +15,7 @@ from dragoman.config import Config, load_config
 from dragoman.data.batch import Batch
 from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.environment import peak_memory
-from dragoman.models.build import build_model
-from dragoman.models.cost import model_cost
+from dragoman.models.build import build_model, model_cost
 from dragoman.nn.stateless_noise import Noise
 from dragoman.run_files import PROJECT
 from dragoman.training.distributed.process_group import ProcessGroup

@@ -18,11 +18,11 @@ from torch.nn.utils import parametrize
 from dragoman.config.training import TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.models.base import Model
+from dragoman.models.rnn_encoder import redundancy_penalty
 from dragoman.nn.attention import Alignment
 from dragoman.nn.batches import at_least_float32, compute_dtype, is_real
 from dragoman.nn.embedding import Output
 from dragoman.nn.stateless_noise import Noise
-from dragoman.nn.structured_attention import redundancy_penalty
 from dragoman.training.optimizer import learning_rate
 
 CHUNK = 1024

@@ -11,8 +11,7 @@ from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import Config, TransformerConfig, load_config
 from dragoman.errors import BundleError, ConfigError
 from dragoman.models import build
-from dragoman.models.build import build_model, load_model
-from dragoman.models.cost import model_cost
+from dragoman.models.build import build_model, load_model, model_cost
 from dragoman.models.transformer import TransformerEncoder
 from dragoman.text import SentencePieceTokenizer, train_sentencepiece
 from testkit.presets import MODELS, tiny_config

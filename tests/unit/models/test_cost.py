@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dragoman.config import Config
 from dragoman.models import build_model
-from dragoman.models.cost import model_cost
+from dragoman.models.build import model_cost
 
 
 def config(**model: object) -> Config:

@@ -40,7 +40,7 @@ def estimate_cost(config: Config, sample: PairSample, batches: BatchStatistics) 
 
     The batches of a large model are smaller than in training; the memory of the missing tokens is added.
     """
-    from dragoman.models.cost import model_cost  # noqa: PLC0415 -- needs torch, which checking does not
+    from dragoman.models.build import model_cost  # noqa: PLC0415 -- needs torch, which checking does not
     from dragoman.training.dry_run import dry_run_tokens  # noqa: PLC0415
 
     lengths = sample.lengths

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dragoman.data.duplicates.drop_decisions import AddDrops, Decision, DecisionFile, read_drops, write_drops
+from dragoman.data.duplicates.decisions import AddDrops, Decision, DecisionFile, read_drops, write_drops
 from dragoman.data.duplicates.pair_keys import KeyKind, Records, frame_keys, read_keys
 from dragoman.data.reason_counts import MAX_EXAMPLES, Example, Tally
 from dragoman.data.token_pairs import SIDES

@@ -25,8 +25,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dragoman.data.duplicates.drop_decisions import HELD_OUT, Decision, DecisionFile, read_drops, write_drops
-from dragoman.data.duplicates.exact_duplicates import DuplicateCount, mark_repeated_keys, part_ranges
+from dragoman.data.duplicates.decisions import (
+    HELD_OUT,
+    Decision,
+    DecisionFile,
+    DuplicateCount,
+    mark_repeated_keys,
+    part_ranges,
+    read_drops,
+    write_drops,
+)
 from dragoman.data.duplicates.pair_keys import NARROW, KeyKind, read_keys, write_key_file
 from dragoman.data.duplicates.stored_pairs import PairComparer, band_keys, bands_for
 from dragoman.data.reason_counts import MAX_EXAMPLES

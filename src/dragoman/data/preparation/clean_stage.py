@@ -14,7 +14,7 @@ from dragoman.data.cleaning.filters.base import Filter
 from dragoman.data.cleaning.filters.language import sample_rows
 from dragoman.data.cleaning.filters.lengths_and_letters import empty_side
 from dragoman.data.cleaning.pipeline import apply_filters, build_filters, build_raw_filters, normalize_frame, repair
-from dragoman.data.duplicates.drop_decisions import HELD_OUT_KEYS
+from dragoman.data.duplicates.decisions import HELD_OUT_KEYS
 from dragoman.data.duplicates.leakage import LEAK_KEYS
 from dragoman.data.duplicates.near_duplicates import NEAR_KEYS
 from dragoman.data.duplicates.pair_keys import KINDS, KeyKind, write_keys

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dragoman.data.batch_plan import CorpusRows, corpus_shares
-from dragoman.data.duplicates.drop_decisions import Decision
+from dragoman.data.duplicates.decisions import Decision
 from dragoman.data.preparation.clean_stage import CleanedCorpus
 from dragoman.data.reason_counts import CorpusSummary, Tally
 

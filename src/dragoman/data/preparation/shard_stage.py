@@ -12,7 +12,7 @@ import polars as pl
 
 from dragoman.config import DataConfig
 from dragoman.data.cleaning.filters.lengths_and_letters import count_words
-from dragoman.data.duplicates.drop_decisions import Decision
+from dragoman.data.duplicates.decisions import Decision
 from dragoman.data.preparation.cached_stage import Stage
 from dragoman.data.preparation.selected_pairs import PairChunk, SelectedPairs
 from dragoman.data.preparation.tokenizer_stage import Tokenizers

@@ -11,8 +11,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dragoman.config import DataConfig
-from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile, choose_held_out
-from dragoman.data.duplicates.exact_duplicates import DuplicateCount, mark_duplicates
+from dragoman.data.duplicates.decisions import (
+    Decision,
+    DecisionFile,
+    DuplicateCount,
+    choose_held_out,
+    mark_duplicates,
+)
 from dragoman.data.duplicates.leakage import HeldOutPairs, Leakage, LeakRule, mark_leaks
 from dragoman.data.duplicates.near_duplicates import mark_near_duplicates, write_bands
 from dragoman.data.duplicates.stored_pairs import fetch_rows

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
+from dragoman.bundle.position_table import longest_sentence as longest_positions
+from dragoman.bundle.position_table import position_table
 from dragoman.config import Config
 from dragoman.config.schema import TransformerConfig, has_guided_alignment
 from dragoman.engines.ctranslate2.token_id_client import import_ctranslate2
 from dragoman.engines.export_cache import Precision
-from dragoman.engines.position_table import longest_sentence as longest_positions
-from dragoman.engines.position_table import position_table
 from dragoman.errors import CombinationError
 from dragoman.text import BOS_ID, EOS_ID, SPECIALS, UNK_ID, Tokenizer
 

@@ -18,6 +18,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from dragoman.bundle import Bundle
+from dragoman.bundle.position_table import longest_sentence
 from dragoman.bundle.shortlist import Shortlist, distinct
 from dragoman.config.schema import TransformerConfig
 from dragoman.engines.export_cache import Precision, cached_export
@@ -33,7 +34,6 @@ from dragoman.engines.onnx.export import (
     export_onnx,
 )
 from dragoman.engines.onnx.session import BatchThreads, MappedWeights, Session, import_onnxruntime
-from dragoman.engines.position_table import longest_sentence
 from dragoman.engines.protocol import Device, IncrementalEngine
 from dragoman.environment import default_threads, trim_heap
 from dragoman.errors import DataError

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 from hypothesis import strategies as st
 
-from dragoman.data.duplicates.drop_decisions import DecisionFile
+from dragoman.data.duplicates.decisions import DecisionFile
 from dragoman.data.duplicates.near_duplicates import write_bands
 from dragoman.data.duplicates.pair_keys import KINDS, write_keys
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_128_intdigest
 
-from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile, choose_held_out
+from dragoman.data.duplicates.decisions import Decision, DecisionFile, choose_held_out
 from dragoman.errors import DataError
 from tests.unit.data.duplicates.stored import store
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.data.duplicates import exact_duplicates as exact
-from dragoman.data.duplicates.drop_decisions import Decision
-from dragoman.data.duplicates.exact_duplicates import mark_duplicates, part_ranges
+from dragoman.data.duplicates.decisions import Decision, mark_duplicates, part_ranges
 from dragoman.data.duplicates.pair_keys import read_keys
 from dragoman.data.worker_processes import Workers
 from tests.unit.data.duplicates.stored import corpora_of_few_texts, cuts, store

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dragoman.config import CleaningConfig
 from dragoman.data.cleaning.pipeline import normalize_frame, repair
 from dragoman.data.duplicates import leakage
-from dragoman.data.duplicates.drop_decisions import Decision
+from dragoman.data.duplicates.decisions import Decision
 from dragoman.data.duplicates.leakage import HeldOutPairs, mark_leaks
 from dragoman.data.reason_counts import Example
 from dragoman.data.worker_processes import Workers

@@ -7,8 +7,7 @@ import pytest
 
 from dragoman.data.duplicates import exact_duplicates as exact
 from dragoman.data.duplicates import near_duplicates as near
-from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile, choose_held_out
-from dragoman.data.duplicates.exact_duplicates import mark_duplicates
+from dragoman.data.duplicates.decisions import Decision, DecisionFile, choose_held_out, mark_duplicates
 from dragoman.data.duplicates.leakage import LEAK_KEYS, HeldOutPairs, mark_leaks
 from dragoman.data.duplicates.near_duplicates import mark_near_duplicates
 from dragoman.data.duplicates.pair_keys import NARROW, WIDE, write_key_file

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dragoman.data.duplicates import exact_duplicates as exact
 from dragoman.data.duplicates import near_duplicates as near
-from dragoman.data.duplicates.drop_decisions import Decision
+from dragoman.data.duplicates.decisions import Decision
 from dragoman.data.duplicates.near_duplicates import mark_near_duplicates
 from dragoman.data.duplicates.stored_pairs import Bands, PairComparer, bands_for, jaccard, shingles
 from dragoman.data.worker_processes import Workers

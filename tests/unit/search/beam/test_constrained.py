@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from dragoman.errors import ConfigError
 from dragoman.search import Hypothesis, SearchInput, SearchSettings, search
 from dragoman.search.beam.algorithms import StandardBeam
-from dragoman.search.beam.constrained import ConstrainedBeam
-from dragoman.search.beam.phrase_automaton import PhraseAutomaton
+from dragoman.search.beam.constrained import ConstrainedBeam, PhraseAutomaton
 from dragoman.search.beam.search import beam_search
 from dragoman.search.decoding_protocol import Numbers, StepOutput
 from dragoman.text import BOS_ID, EOS_ID, PAD_ID, UNK_ID

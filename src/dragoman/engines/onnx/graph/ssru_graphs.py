@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dragoman.bundle.position_table import position_table
 from dragoman.bundle.weights import Quantization
 from dragoman.config.schema import TransformerConfig, has_guided_alignment
 from dragoman.engines.onnx.graph.attention import padding_mask
@@ -28,7 +29,6 @@ from dragoman.engines.onnx.graph.builder import (
     Value,
     quantised_rows,
 )
-from dragoman.engines.position_table import position_table
 
 _ALL = slice(None)
 
