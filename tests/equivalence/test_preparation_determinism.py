@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.api.training.preparation import prepare_corpora
 from dragoman.config import Config, to_toml
-from dragoman.data.duplicates import exact_duplicates
+from dragoman.data.duplicates import decisions
 from dragoman.data.preparation import clean_stage
 from dragoman.data.worker_processes import Workers
 from tests.unit.data.preparation.corpus import config, contents, pairs, write_pairs
@@ -67,7 +67,7 @@ class RepeatingWorkers(Workers):
 
 
 def test_tasks_that_are_run_again_change_nothing(tmp_path: Path, small_chunks: None, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(exact_duplicates, "_ROWS_A_TASK", 100)
+    monkeypatch.setattr(decisions, "_ROWS_A_TASK", 100)
     settings = corpora(tmp_path / "once")
     expected = prepare(settings, tmp_path / "once")
     corpora(tmp_path / "twice")

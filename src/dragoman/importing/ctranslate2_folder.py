@@ -1,4 +1,4 @@
-"""Read Transformers of CTranslate2: model.bin, vocabularies, and a SentencePiece model if there is one."""
+"""Read Transformers of CTranslate2 (model.bin, vocabularies, SentencePiece if there is one), and Argos packages."""
 
 import math
 import re

@@ -12,7 +12,7 @@ from typing import Any
 
 from dragoman.api.training.preparation import prepare_corpora
 from dragoman.cluster.ray_session import ray_session
-from dragoman.data.duplicates import exact_duplicates
+from dragoman.data.duplicates import decisions
 from dragoman.data.preparation import clean_stage
 from dragoman.data.worker_processes import Workers
 from dragoman.files import sha256_of_file
@@ -93,7 +93,7 @@ def cases(work: Path, *, is_long: bool) -> Iterator[tuple[str, Any]]:
 def found(work: Path, *, is_long: bool) -> dict[str, Any]:
     """What each case found; Ray must run."""
     clean_stage._CHUNK_PAIRS = 64
-    exact_duplicates._ROWS_A_TASK = 100
+    decisions._ROWS_A_TASK = 100
     return dict(cases(work, is_long=is_long))
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.duplicates import exact_duplicates as exact
+from dragoman.data.duplicates import decisions as exact
 from dragoman.data.duplicates.decisions import Decision, mark_duplicates, part_ranges
 from dragoman.data.duplicates.pair_keys import read_keys
 from dragoman.data.worker_processes import Workers

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from dragoman.data.duplicates import exact_duplicates as exact
+from dragoman.data.duplicates import decisions as exact
 from dragoman.data.duplicates import near_duplicates as near
 from dragoman.data.duplicates.decisions import Decision, DecisionFile, choose_held_out, mark_duplicates
 from dragoman.data.duplicates.leakage import LEAK_KEYS, HeldOutPairs, mark_leaks

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.data.duplicates import exact_duplicates as exact
+from dragoman.data.duplicates import decisions as exact
 from dragoman.data.duplicates import near_duplicates as near
 from dragoman.data.duplicates.decisions import Decision
 from dragoman.data.duplicates.near_duplicates import mark_near_duplicates
