@@ -166,7 +166,7 @@ class RunRecord(CallbackList):
         overrides: Sequence[str] | None = None,
         report: Callable[[str], None] | None = None,
     ) -> None:
-        """`facts` are for run.json; `overrides` are settings besides the file, None without one."""
+        """`facts` are for run.json; `overrides` are settings in addition to the file, None without one."""
         super().__init__()
         self._folder = folder
         self._every = config.training.log_every
