@@ -8,7 +8,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from dragoman.bundle import Bundle, write_bundle
+from dragoman.bundle.adapter import ADAPTER, Adapter, base_hash
 from dragoman.config import parse_config
 from dragoman.engines.ctranslate2.export import export_ctranslate2
 from testkit.random_bundle import random_bundle, words
@@ -70,6 +73,7 @@ LINES = (
     CommandLine("import {folder}/foreign -o {folder}/imported"),
     CommandLine("shortlist {folder}/ssru {folder}/small.en {folder}/small.de -o {folder}/shortlisted"),
     CommandLine("prune {folder}/transformer --text {folder}/small.en --text {folder}/small.de -o {folder}/pruned"),
+    CommandLine("merge {folder}/transformer {folder}/adapter.safetensors -o {folder}/merged"),
     CommandLine("serve {folder}/transformer --check"),
     CommandLine("serve --new-key me --keys {folder}/keys.txt"),
 )
@@ -96,6 +100,7 @@ def write_files(folder: Path) -> None:
         _bundle(folder / family, random_bundle(folder / f"{family}-random", preset))
     bundle = Bundle.open(folder / "transformer")
     _ctranslate2_model(folder / "foreign", bundle)
+    _adapter(bundle).save(folder / ADAPTER)
 
 
 _PROJECT = """
@@ -135,6 +140,15 @@ def _ctranslate2_model(folder: Path, bundle: Bundle) -> None:
         tokens = json.loads(path.read_text(encoding="utf-8"))
         characters = [chr(0x4E00 + number) for number in range(len(tokens) - 4)]
         path.write_text(json.dumps([*tokens[:4], *characters]), encoding="utf-8")
+
+
+def _adapter(base: Bundle) -> Adapter:
+    """Return an adapter of rank 1 of one weight matrix, with random factors."""
+    name, weight = next((name, weight) for name, weight in base.weights().items() if name.endswith(".W_qkv"))
+    draw = np.random.default_rng(1)
+    factors = (draw.standard_normal((1, weight.shape[1])), draw.standard_normal((weight.shape[0], 1)))
+    down, up = (factor.astype(np.float32) for factor in factors)
+    return Adapter(base_hash(base), rank=1, alpha=1.0, factors={name: (down, up)})
 
 
 def suggested(code: int, stderr: str) -> str:

@@ -11,7 +11,7 @@ from dragoman.errors import MissingExtraError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-GROUPS = ("scores", "document_formats", "callbacks")
+GROUPS = ("scores", "document_formats", "corpus_readers", "importers", "metrics", "callbacks")
 
 _log = logging.getLogger("dragoman")
 

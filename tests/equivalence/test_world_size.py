@@ -191,6 +191,38 @@ def test_uneven_processes_are_normalised_by_all_their_tokens(tmp_path: Path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("tie", ["all", pytest.param("none", marks=pytest.mark.long)])
+def test_sharded_is_the_same_as_replicated(tie: str, together: Together, tmp_path: Path):
+    config = with_everything(f"{TRANSFORMER} + model.tie={tie}")
+    sharded = with_everything(f"{TRANSFORMER} + model.tie={tie}", "training.sharded=true")
+    replicated = together.train(2, job(config, tmp_path / "ddp"))
+    divided = together.train(2, job(sharded, tmp_path / "fsdp"))
+    assert apart(replicated[0].losses, divided[0].losses) < 1e-5
+    assert largest_difference(tmp_path / "ddp", tmp_path / "fsdp") < 1e-5
+
+
+@pytest.mark.slow
+def test_a_sharded_run_goes_on_without_and_the_reverse(together: Together, tmp_path: Path):
+    configs = [with_everything(TRANSFORMER, f"training.sharded={value}") for value in ("true", "false")]
+    together.train(1, job(configs[1], tmp_path / "whole"))
+    for number, (first, second) in enumerate((configs, configs[::-1])):
+        run = tmp_path / str(number)
+        together.train(2, job(first, run, stop_after=4))
+        together.train(2 if second is configs[0] else 1, job(second, run))
+        assert largest_difference(run, tmp_path / "whole") < 1e-5
+    together.train(1, job(configs[0], tmp_path / "alone"))  # a single process
+    assert largest_difference(tmp_path / "alone", tmp_path / "whole") == 0.0
+
+
+@pytest.mark.slow
+def test_recurrent_models_can_be_sharded_too(together: Together, tmp_path: Path):
+    for name in ("luong2015-desk", "xu2015-desk"):
+        together.train(2, job(four_batches(name), tmp_path / f"{name}-ddp"))
+        together.train(2, job(four_batches(name, "training.sharded=true"), tmp_path / f"{name}-fsdp"))
+        assert largest_difference(tmp_path / f"{name}-ddp", tmp_path / f"{name}-fsdp") < 1e-5
+
+
+@pytest.mark.slow
 def test_batches_that_cannot_be_shared_evenly_are_refused(together: Together, tmp_path: Path):
     config = four_batches("luong2015-desk", "training.micro_batches=3")
     with pytest.raises(ConfigError, match=r"micro_batches must be a multiple of the number of processes = 2, got 3"):

@@ -11,7 +11,14 @@ import pytest
 
 from dragoman.bundle.bundle_config import read_shared_config, shared_toml
 from dragoman.config import parse_config
+from dragoman.config.corpus import CorpusConfig
+from dragoman.config.evaluation import EvaluationSettings
+from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.errors import BundleError, ConfigError, MissingExtraError
+from dragoman.evaluation.metrics.corpus_scores import corpus_scores
+from dragoman.evaluation.results import column_title
+from dragoman.evaluation.significance import paired_tests
+from dragoman.importing.import_model import import_model
 from dragoman.plugins import installed_plugins, load_plugin, load_plugins, plugin_names
 from testkit.installed_package import installed_package
 from testkit.tiny_project import EventRecorder, tiny_training, train_tiny
@@ -54,27 +61,27 @@ def test_names_are_known_without_an_import(score: Path):
 
 
 def test_a_broken_one_is_one_line_and_the_others_are_loaded(tmp_path: Path, caplog: pytest.LogCaptureFixture):
-    entries = {"callbacks absent": "no_such_module:x", "callbacks fine": "json:dumps"}
+    entries = {"importers absent": "no_such_module:x", "importers fine": "json:dumps"}
     with (
         installed_package(tmp_path, "half-broken", entries),
         caplog.at_level(logging.WARNING, logger="dragoman"),
     ):
-        assert load_plugins("callbacks") == {"fine": json.dumps}
+        assert load_plugins("importers") == {"fine": json.dumps}
     (line,) = caplog.messages
     assert line == (
-        "absent (callbacks) of half-broken 1.0 cannot be imported: ModuleNotFoundError: No module named "
+        "absent (importers) of half-broken 1.0 cannot be imported: ModuleNotFoundError: No module named "
         "'no_such_module'; it is not used"
     )
 
 
 def test_one_name_of_two_packages_is_that_of_the_first(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     with (
-        installed_package(tmp_path / "b", "package-b", {"callbacks same": "json:loads"}),
-        installed_package(tmp_path / "a", "package-a", {"callbacks same": "json:dumps"}),
+        installed_package(tmp_path / "b", "package-b", {"metrics same": "json:loads"}),
+        installed_package(tmp_path / "a", "package-a", {"metrics same": "json:dumps"}),
         caplog.at_level(logging.WARNING, logger="dragoman"),
     ):
-        assert load_plugin("callbacks", "same") is json.dumps
-    assert caplog.messages == ["package-a and package-b both add same to callbacks; that of package-a is used"]
+        assert load_plugin("metrics", "same") is json.dumps
+    assert caplog.messages == ["package-a and package-b both add same to metrics; that of package-a is used"]
 
 
 def test_the_version_lists_them_and_help_imports_none(tmp_path: Path):
@@ -146,7 +153,63 @@ def test_a_bundle_cannot_have_other_code_imported(tmp_path: Path, needed: str):
                 read_shared_config("x", text.encode())
 
 
-# --------------------------------------------------------------------------------------------------------- callbacks
+# --------------------------------------------------------------------------------------- corpora, importers, callbacks
+
+
+READER = """
+from dragoman.data.readers.formats.csv import TsvReader
+
+def read(corpus, files, source, target):
+    return TsvReader(files, source, target, (2, 1))
+"""
+
+
+def test_a_corpus_format_is_found_by_its_ending(tmp_path: Path):
+    (tmp_path / "a.swapped").write_text("ein Hund\ta dog\n", encoding="utf-8")
+    corpus = {"files": ["a.swapped"]}
+    with installed_package(tmp_path / "site", "swapped", {"corpus_readers swapped": "swapped:read"}, READER):
+        reader = open_corpus(CorpusConfig.model_validate(corpus), source="en", target="de", folder=tmp_path)
+        (chunk,) = reader.chunks(9)
+        pairs = chunk.read(max_line_bytes=99).frame
+        assert pairs.rows() == [("a dog", "ein Hund", 1)]
+        config = parse_config(
+            {
+                "model": {"family": "rnn"},
+                "data": {"source": "en", "target": "de", "train": [corpus | {"format": "swapped"}]},
+            }
+        )
+        text = shared_toml(config)
+    read_shared_config("x", text.encode())  # a model does not need the reader of its corpus
+    with pytest.raises(ConfigError, match=r"a corpus must be two files"):
+        open_corpus(CorpusConfig.model_validate(corpus), source="en", target="de", folder=tmp_path)
+
+
+IMPORTER = """
+from dragoman.errors import BundleError
+from dragoman.importing.import_model import Format
+
+def refuse(folder):
+    raise BundleError("read by the plug-in")
+
+FORMAT = Format("Example", lambda folder: folder.has("example.txt"), refuse)
+BROKEN = Format("Broken", lambda folder: folder.nothing, lambda folder: folder.nothing)
+"""
+
+
+def test_an_importer_is_found_by_its_files(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "example.txt").touch()
+    entries = {"importers broken": "example_format:BROKEN", "importers example": "example_format:FORMAT"}
+    with installed_package(tmp_path / "site", "example-format", entries, IMPORTER):
+        with pytest.raises(BundleError, match=r"read by the plug-in"):
+            import_model(model, tmp_path / "out")
+        with pytest.raises(BundleError, match=r"model must be an undamaged model, got: .* has no attribute"):
+            import_model(model, tmp_path / "out", format_name="broken")
+        with pytest.raises(ConfigError, match=r"--from must be one of .*, marian, broken, example, got 'x'"):
+            import_model(model, tmp_path / "out", format_name="x")
+    (line,) = caplog.messages
+    assert line.startswith("broken (importers) of example-format 1.0 failed: ")
 
 
 CALLBACK = """
@@ -195,3 +258,42 @@ def test_a_callback_that_cannot_start_is_one_line_before_the_training(tmp_path: 
     assert str(caught.value) == "refusing (callbacks) of refuser 1.0 cannot start: RuntimeError: no account"
     with pytest.raises(ConfigError, match=r"training\.callbacks"):
         tiny_training("luong2015-desk", 'training.callbacks=["refusing"]')
+
+
+# ----------------------------------------------------------------------------------------------------------- metrics
+
+
+METRIC = """
+import numpy as np
+from dragoman.evaluation.significance import PluginMetric
+
+class WrongLengths(PluginMetric):
+    is_lower_better = True
+
+    def count(self, hypotheses, references):
+        wrong = [len(a.split()) != len(b.split()) for a, b in zip(hypotheses, references)]
+        return np.stack([np.array(wrong, np.int64), np.ones(len(wrong), np.int64)], 1)
+
+    def value(self, totals):
+        return 100 * totals[0] / totals[1]
+"""
+
+
+def test_a_metric_has_intervals_tests_and_a_signature(tmp_path: Path):
+    references = ["a b", "c", "d e f", "g"] * 10
+    ours, theirs = ["a b", "c c", "d e f", "g"] * 10, ["a", "c c", "d e", "g g"] * 10
+    with installed_package(tmp_path, "lengths", {"metrics wrong-lengths": "lengths:WrongLengths"}, METRIC):
+        settings = EvaluationSettings(metrics=("chrf", "wrong-lengths"))
+        chrf, score = corpus_scores(ours, references, metrics=settings.metrics, resamples=100)
+        (tests,) = paired_tests(ours, [theirs], references, metrics=["wrong-lengths"])
+        title = column_title("wrong-lengths")
+    assert (chrf.metric, score.metric, score.value) == ("chrf++", "wrong-lengths", 25.0)
+    assert score.interval is not None
+    assert 20 < score.interval.mean < 30
+    assert 5 < score.interval.half_width < 20
+    assert score.signature == "nrefs:1|bs:100|seed:12345|package:lengths|version:1.0"
+    assert (tests[0].metric, tests[0].difference) == ("wrong-lengths", 75.0)
+    assert tests[0].is_significant
+    assert title == "wrong-lengths ↓"
+    with pytest.raises(ConfigError, match="metrics must be of bleu, chrf, ter, got 'wrong-lengths'"):
+        corpus_scores(ours, references, metrics=settings.metrics)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from dragoman.config import Config, RnnConfig, parse_config, to_toml
 from dragoman.config.attention_scores import SCORES
 from dragoman.errors import BundleError, ConfigError
-from dragoman.plugins import Plugin, find_plugin
+from dragoman.plugins import Plugin, find_plugin, plugin_names
 
 _MAX_LINES = 4000
 _MAX_MESSAGE = 300
@@ -36,6 +36,8 @@ def shared_config(config: Config) -> Config:
         for corpus in _corpora(data):
             corpus["files"] = [_last_part(file) for file in corpus["files"]]
             corpus["name"] = _last_part(corpus["name"]) if corpus["name"] else ""
+            if corpus["format"] in plugin_names("corpus_readers"):
+                corpus["format"] = "auto"
     if start := table.get("start"):
         start["bundle"] = _last_part(start["bundle"])
     return parse_config(table)

@@ -12,17 +12,15 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dragoman.bundle.adapter import Adapter, split_lora
 from dragoman.bundle.bundle import QUANTIZATION, SHORTLIST, WEIGHTS, Bundle, inherit_inference, tokenizer_names
 from dragoman.bundle.bundle_config import read_shared_config, shared_toml
 from dragoman.bundle.model_card import model_card
 from dragoman.bundle.verified_folder import check_hashes, manifest_digest, verify, write_verified
 from dragoman.bundle.weights import read_weights, write_weights
-from dragoman.config import Config, LoraConfig
+from dragoman.config import Config
 from dragoman.errors import BundleError, DragomanError
 from dragoman.files import file_lock, read_json
 from dragoman.run_files import (
@@ -43,11 +41,6 @@ _STEP = re.compile(r"step_([1-9]\d{0,17})")  # without the initial weights
 _ATTEMPTS = 5  # a training that is running may remove the chosen checkpoint
 _POLL_SECONDS = 0.05  # while another process writes the bundle
 _LICENCE = "The run is not finished: see the card of its base model, whose licence applies."
-
-
-Matrix = NDArray[np.float32]
-Weight = TypeVar("Weight")
-_PARTS, _ORIGINAL = "parametrizations", "original"  # names that torch.nn.utils.parametrize gives
 
 
 @dataclass(frozen=True)
@@ -200,7 +193,8 @@ def _weights(chosen: _Choice) -> dict[str, Any]:
     lora = chosen.config.training.lora
     if lora is None:
         return dict(weights)
-    return merged_lora(*split_lora(weights), lora)
+    base, factors = split_lora(weights)
+    return dict(Adapter("", lora.rank, lora.alpha, factors).merged(base))
 
 
 def _facts(run: Path, chosen: _Choice, parameters: int) -> dict[str, Any]:
@@ -216,31 +210,3 @@ def _facts(run: Path, chosen: _Choice, parameters: int) -> dict[str, Any]:
         "start": data.get("start"),
         "licence": _LICENCE if chosen.config.start is not None else None,
     }
-
-
-def split_lora(weights: Mapping[str, Weight]) -> tuple[dict[str, Weight], dict[str, tuple[Weight, Weight]]]:
-    """Split weights into those of the base, by their usual names, and lora_A [rank, in], lora_B [out, rank]."""
-    base: dict[str, Weight] = {}
-    parts: dict[str, dict[str, Weight]] = {}
-    for name, tensor in weights.items():
-        module, found, rest = name.partition(f"{_PARTS}.")
-        if not found:
-            base[name] = tensor
-            continue
-        weight, part = rest.split(".", 1)
-        if part == _ORIGINAL:
-            base[module + weight] = tensor
-        else:
-            parts.setdefault(module + weight, {})[part.rpartition(".")[2]] = tensor
-    return base, {name: (part["lora_A"], part["lora_B"]) for name, part in parts.items()}
-
-
-def merged_lora(
-    base: Mapping[str, Matrix], factors: Mapping[str, tuple[Matrix, Matrix]], lora: LoraConfig
-) -> dict[str, Matrix]:
-    """W′ = W + (alpha / rank) B A, with sums in float64. Paper: [hu2022] (3)."""
-    result = dict(base)
-    for name, (a, b) in factors.items():
-        change = lora.alpha / lora.rank * (b.astype(np.float64) @ a.astype(np.float64))
-        result[name] = (base[name] + change).astype(np.float32)
-    return result

@@ -36,6 +36,7 @@ COMMANDS = {
     "inspect": "Inspect a translation: attention, alternatives and their continuations.",
     "import": "Convert a model to a bundle: OPUS-MT, M2M100, NLLB, Argos, CTranslate2, Firefox or Marian.",
     "export": "Export a bundle for CTranslate2 or ONNX Runtime.",
+    "merge": "Merge a LoRA adapter into the weights of the bundle it was trained from.",
     "prune": "Copy a bundle without the tokens that some languages or text do not need.",
     "quantize": "Copy a bundle with int8 weights: a quarter of the size.",
     "calibrate": "Fit the confidence of a model to a test set, and store it in the bundle.",

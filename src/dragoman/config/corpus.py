@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from itertools import combinations, permutations
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
-from dragoman.config.base import NotNegative, Settings, Share, Size
+from dragoman.config.base import NotNegative, PartName, Settings, Share, Size
 from dragoman.errors import ConfigError
 from dragoman.language_codes import parse_language
 
@@ -35,7 +35,7 @@ class CorpusConfig(Settings):
     """Paths, globs, URLs, or - for standard input. In the format lines: source files first, then target files."""
     name: str = ""
     """Name in reports; the first file by default."""
-    format: FileFormat = "auto"
+    format: Annotated[str, PartName("corpus_readers", get_args(FileFormat))] = "auto"
     """lines: one file per side. Files of other formats have both sides. auto selects the format by file names."""
     columns: list[str] = Field(default_factory=list, max_length=2)
     """Source and target column: numbers from 1 in TSV and CSV, names in CSV, JSONL and Parquet.

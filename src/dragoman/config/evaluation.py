@@ -47,7 +47,7 @@ class EvaluationSettings(Settings):
         BeforeValidator(_metric_names),
         Cli(_SCORES, metavar="NAME,…"),
     ] = METRICS
-    """Metrics, separated by commas: bleu, chrf, ter."""
+    """Metrics, separated by commas: bleu, chrf, ter, and those of plug-ins."""
     resamples: Annotated[int, Cli(_SCORES, metavar="N")] = 1000
     """Number of bootstrap resamples of confidence intervals; 0 disables intervals."""
     test_kind: Annotated[TestName, Cli(_SCORES)] = "bootstrap"

@@ -148,6 +148,11 @@ class Config(Settings):
                 f"start.vocabulary must be same where [training.lora] is given, got {self.start.vocabulary}; the "
                 "embeddings of new tokens would not be trained: train all weights, without [training.lora]"
             )
+        if self.training.recompute and self.model.family != "transformer":
+            raise ConfigError(
+                "training.recompute must be false for recurrent models, got true; lower training.batch_tokens, and "
+                "raise training.micro_batches, to use less memory"
+            )
         if self.model.tie == "all" and not self.tokenizer.joint and self.tokenizer.kind != "imported":
             raise ConfigError(
                 "model.tie must be target or none where tokenizer.joint is false, got all; "

@@ -1,14 +1,12 @@
 """Training settings: optimization, validation, checkpoints and fine-tuning."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dragoman.config.base import NotNegative, PartName, Positive, Rate, Settings, Size
 from dragoman.config.engine import DeviceName
 from dragoman.errors import ConfigError
-
-_RETIRED = ("compile", "recompute", "sharded")
 
 
 class LoraConfig(Settings):
@@ -117,16 +115,14 @@ class TrainingConfig(Settings):
     """Device: the processor, a CUDA device per process, or a CUDA device if torch finds one."""
     reproducible: bool = False
     """Sum gradients in one order, so that any number of processes gives the same bits."""
+    sharded: bool = False
+    """Shard weights, gradients and optimizer state over the processes (FSDP2) instead of copying them (DDP)."""
+    recompute: bool = False
+    """Transformers: recompute activations in the backward pass instead of storing them; less memory, slower."""
     callbacks: list[Annotated[str, PartName("callbacks", ())]] | None = None
     """Plug-ins that receive the events of the training, such as loggers of experiments."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _drop_retired(cls, given: Any) -> Any:
-        """Accept the settings that earlier versions wrote to every file, if they were off."""
-        if not isinstance(given, dict):
-            return given
-        return {name: value for name, value in given.items() if name not in _RETIRED or value is not False}
+    compile: bool = False
+    """Use torch.compile; slow to start, and rarely useful on a CPU."""
 
     @property
     def has_fixed_end(self) -> bool:
@@ -144,6 +140,11 @@ class TrainingConfig(Settings):
         return self.micro_batches // processes
 
     def _check(self) -> None:
+        if self.reproducible and self.sharded:
+            raise ConfigError(
+                "training.reproducible must be false where training.sharded is true, got true; "
+                "shards of a gradient are summed in another order"
+            )
         if self.reproducible and self.threads > 1:
             raise ConfigError(
                 f"training.threads must be 0 or 1 where training.reproducible is true, got {self.threads}; "
@@ -154,8 +155,12 @@ class TrainingConfig(Settings):
                 f"training.validation_sentences must be at least 1 where training.stop_on is {self.stop_on}, got 0; "
                 "scores need translated sentences"
             )
+        if self.compile and self.sharded:
+            raise ConfigError(
+                "training.compile must be false where training.sharded is true, got true; leave one of them out"
+            )
         if self.lora is not None:
-            for name, rule in (("freeze", "empty"), ("average_last", "0")):
+            for name, rule in (("freeze", "empty"), ("average_last", "0"), ("sharded", "false")):
                 if value := getattr(self, name):
                     raise ConfigError(
                         f"training.{name} must be {rule} where [training.lora] is given, got {value}; leave it out"

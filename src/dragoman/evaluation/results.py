@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from dragoman.plugins import find_plugin, load_plugin
 from dragoman.reporting.html import table_html
 from dragoman.reporting.number_format import format_count, metric_title
 
@@ -23,7 +24,9 @@ def decimals(metric: str) -> int:
 
 
 def is_lower_better(metric: str) -> bool:
-    """Whether a lower value is better."""
+    """Whether a lower value is better; of a plug-in that is not installed, the higher value is taken to be better."""
+    if find_plugin("metrics", metric) is not None:
+        return bool(load_plugin("metrics", metric).is_lower_better)
     return metric.lower() in _LOWER_IS_BETTER
 
 

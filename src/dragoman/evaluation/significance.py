@@ -12,14 +12,15 @@ mark equal systems; here it is 1.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
-from sacrebleu.metrics.base import Metric
+from sacrebleu.metrics.base import Metric, Signature
 from sacrebleu.metrics.base import Score as SacreScore
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
@@ -27,13 +28,55 @@ from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import _compute_p_value
 
 from dragoman.config.evaluation import METRICS, TestName
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import ConfigError, DataError, MissingExtraError
 from dragoman.evaluation.results import SignificanceTest
+from dragoman.plugins import find_plugin, load_plugin, plugin_names
 
 _SCORE_NAMES = {"chrf": "chrf++"}  # chrF alone is chrF2, without words
 
 _CODES = {"zho": "zh", "chi": "zh", "cmn": "zh", "jpn": "ja", "kor": "ko"}
 """Three-letter codes of languages for which sacreBLEU has a tokenizer."""
+
+
+class PluginMetric(ABC):
+    """A metric from sums of counts per sentence, so that intervals and tests need no code of the plug-in."""
+
+    is_lower_better: ClassVar[bool] = False
+
+    def __init__(self, name: str, language: str) -> None:
+        """`language` is that of the translations; empty if it is unknown."""
+        self.name, self.language = name, language
+        self.num_refs = 1
+        self.n_bootstrap: int | None = None
+        self.seed: str | None = None
+
+    @abstractmethod
+    def count(self, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.int64]:
+        """Count each sentence by itself. Shape: [sentences, counts]."""
+
+    @abstractmethod
+    def value(self, totals: Sequence[float]) -> float:
+        """Compute the score from the sums of the counts. Shape: [counts]."""
+
+    def get_signature(self) -> Signature:
+        """Return the signature, with the package and its version."""
+        signature = Signature(vars(self))
+        plugin = find_plugin("metrics", self.name)
+        if plugin is not None:
+            signature.update("package", plugin.package)
+            signature.update("version", plugin.version)
+        return signature
+
+    def _compute_score_from_stats(self, totals: Sequence[float]) -> SacreScore:
+        return SacreScore(self.name, float(self.value(totals)))
+
+
+def plugin_metric(name: str, language: str) -> PluginMetric:
+    """Import and create a metric of a plug-in."""
+    kind = load_plugin("metrics", name)
+    if not (isinstance(kind, type) and issubclass(kind, PluginMetric)):
+        raise MissingExtraError(f"{find_plugin('metrics', name)} must be a subclass of PluginMetric, got {kind!r}")
+    return kind(name, language)
 
 
 @dataclass(frozen=True)
@@ -47,9 +90,10 @@ class Statistics:
     def __len__(self) -> int:
         return len(self.counts)
 
-    def signed_metric(self) -> Metric:
+    def signed_metric(self) -> Metric | PluginMetric:
         """Return the metric for the language of the statistics, ready to sign."""
-        return signed_metric(self.metric, self.language)
+        known = self.metric in METRICS
+        return signed_metric(self.metric, self.language) if known else plugin_metric(self.metric, self.language)
 
     @property
     def score_name(self) -> str:
@@ -64,13 +108,16 @@ def corpus_statistics(
 ) -> tuple[Statistics, ...]:
     """Compute the statistics of every metric, the slow part of scoring; `language` selects BLEU's tokenizer."""
     check_sizes(hypotheses, references)
-    unknown = [name for name in metrics if name not in METRICS]
+    legal = (*METRICS, *plugin_names("metrics"))
+    unknown = [name for name in metrics if name not in legal]
     if unknown:
-        raise ConfigError(f"metrics must be of {', '.join(METRICS)}, got {unknown[0]!r}; leave it out")
+        raise ConfigError(f"metrics must be of {', '.join(legal)}, got {unknown[0]!r}; leave it out")
     return tuple(_compute(name, language, hypotheses, references) for name in metrics)
 
 
 def _compute(name: str, language: str, hypotheses: Sequence[str], references: Sequence[str]) -> Statistics:
+    if name not in METRICS:
+        return Statistics(name, language, plugin_metric(name, language).count(hypotheses, references))
     counts = signed_metric(name, language)._extract_corpus_statistics(hypotheses, [references])  # noqa: SLF001
     return Statistics(name, language, np.array(counts, np.int64))
 
@@ -143,7 +190,7 @@ def seed_setting() -> tuple[str, int | None]:
     return setting, seed
 
 
-def score_of_totals(metric: Metric, totals: Any) -> SacreScore:
+def score_of_totals(metric: Metric | PluginMetric, totals: Any) -> SacreScore:
     """Return sacreBLEU's score of summed statistics, in the precision of the list or array."""
     score: SacreScore = metric._compute_score_from_stats(totals)  # noqa: SLF001 -- see metrics.sentence_statistics
     return score

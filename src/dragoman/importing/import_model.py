@@ -1,5 +1,6 @@
 """Import a model: find its format from its files, read it and write a bundle with a model card."""
 
+import logging
 import lzma
 import re
 import shlex
@@ -15,7 +16,7 @@ from dragoman.bundle import Bundle, imported_model_card, write_bundle
 from dragoman.bundle.locate import find_run
 from dragoman.bundle.verified_folder import MANIFEST, explain_checkpoint
 from dragoman.config import Config, parse_config
-from dragoman.errors import BundleError, ConfigError, DragomanError
+from dragoman.errors import BundleError, ConfigError, DragomanError, MissingExtraError
 from dragoman.importing import (
     ctranslate2_folder,
     hugging_face_m2m100,
@@ -27,10 +28,12 @@ from dragoman.importing.imported_model import ImportedModel
 from dragoman.importing.language_tokens import choose_target, find_pair
 from dragoman.importing.source_files import SourceFolder, reason
 from dragoman.language_codes import check_language, language_key, parse_pair
+from dragoman.plugins import find_plugin, load_plugin, load_plugins, plugin_names
 from dragoman.progress import NoProgress, Progress
 from dragoman.run_files import BUNDLE, PROJECT, RECORD
 from dragoman.version import __version__
 
+_log = logging.getLogger("dragoman")
 _OF_DRAGOMAN = (PROJECT, RECORD, f"{BUNDLE}/{MANIFEST}")
 _MAX_README = 1 << 20
 _MAX_SKIPPED = 30
@@ -60,7 +63,7 @@ _FORMATS = {
     "firefox": Format("Firefox Translations (Bergamot)", marian_folder.matches_firefox, marian_folder.read_firefox),
     "marian": Format("Marian", marian_folder.matches_marian, marian_folder.read_marian),
 }
-"""Formats by the value of ``--from``."""
+"""Formats by the value of ``--from``, without those of plug-ins."""
 
 
 @dataclass(frozen=True)
@@ -109,13 +112,13 @@ class _GivenLanguages:
 
 
 @contextmanager
-def _damage_refused(source: Path) -> Iterator[None]:
+def _damage_refused(source: Path, faults: tuple[type[Exception], ...] = _DAMAGE) -> Iterator[None]:
     """Report what damaged or hostile files raise in a reader as one line."""
     try:
         yield
     except DragomanError:
         raise
-    except _DAMAGE as error:
+    except faults as error:
         raise BundleError(f"{source} must be an undamaged model, got: {reason(error)}; get its files again") from error
 
 
@@ -130,11 +133,11 @@ def _import(
 ) -> ImportResult:
     progress = progress or NoProgress()
     name = format_name or _find(folder, source)
-    if name not in _FORMATS:
-        raise ConfigError(f"--from must be one of {', '.join(_FORMATS)}, got {name!r}; leave it out to find the format")
-    form = _FORMATS[name]
+    if name not in _FORMATS and find_plugin("importers", name) is None:
+        raise ConfigError(f"--from must be one of {', '.join(_names())}, got {name!r}; leave it out to find the format")
+    form = _FORMATS[name] if name in _FORMATS else _plugin_format(name)
     progress.begin(f"reading {form.title}")
-    with _damage_refused(source):
+    with _damage_refused(source, _DAMAGE if name in _FORMATS else (Exception,)):
         model = form.read(folder)
     _compare_languages(model, languages)
     _choose_languages(model, languages)
@@ -193,7 +196,7 @@ def _find(folder: SourceFolder, source: Path) -> str:
         return name
     _refuse_bundle(source)
     raise BundleError(
-        f"{source} must hold a model of a known format ({', '.join(_FORMATS)}), got {folder.listing()}; "
+        f"{source} must hold a model of a known format ({', '.join(_names())}), got {folder.listing()}; "
         "docs/importing.md lists the files of each"
     )
 
@@ -212,7 +215,30 @@ def _refuse_bundle(source: Path) -> None:
 
 
 def _format_of(folder: SourceFolder) -> str | None:
-    return next((name for name, form in _FORMATS.items() if form.matches(folder)), None)
+    for name, form in _FORMATS.items():
+        if form.matches(folder):
+            return name
+    return next((name for name in load_plugins("importers") if _plugin_matches(name, folder)), None)
+
+
+def _plugin_matches(name: str, folder: SourceFolder) -> bool:
+    """Whether a folder holds a model of the format of a plug-in; a failure is logged, and other formats are tried."""
+    try:
+        return _plugin_format(name).matches(folder)
+    except Exception as error:  # noqa: BLE001 -- any fault of another package
+        _log.warning("%s failed: %s; it is not used", find_plugin("importers", name), reason(error))
+        return False
+
+
+def _plugin_format(name: str) -> Format:
+    form = load_plugin("importers", name)
+    if not isinstance(form, Format):
+        raise MissingExtraError(f"{find_plugin('importers', name)} must be an importing Format, got {form!r}")
+    return form
+
+
+def _names() -> list[str]:
+    return [*_FORMATS, *plugin_names("importers")]
 
 
 def _compare_languages(model: ImportedModel, given: _GivenLanguages) -> None:

@@ -75,6 +75,9 @@ class Encoded(Rows):
 class Encoder(nn.Module, ABC):
     """An encoder."""
 
+    recompute = False
+    """Whether activations are recomputed in the backward pass, if the encoder supports it."""
+
     @abstractmethod
     def forward(self, source: Tensor, lengths: Tensor, noise: Noise | None) -> Encoded:
         """Shapes: source [batch, src], lengths [batch]."""
@@ -86,6 +89,8 @@ class Decoder(nn.Module, ABC, Generic[MemoryT, StateT]):
     output: Output
     longest: int | None = None
     """Maximum target length including the end; None if unlimited."""
+    recompute = False
+    """Like `Encoder.recompute`."""
 
     @abstractmethod
     def make_memory(self, encoded: Encoded) -> MemoryT:
@@ -124,6 +129,11 @@ class Model(nn.Module, Generic[MemoryT, StateT]):
     def encode(self, source: Tensor, lengths: Tensor, noise: Noise | None = None) -> MemoryT:
         """The memory of the decoder, computed once per sentence. Shapes: source [batch, src], lengths [batch]."""
         return self.decoder.make_memory(self.encoder(source, lengths, noise))
+
+    def recompute_layers(self) -> None:
+        """Enable recomputation of activations in the backward pass, where supported."""
+        for part in (self.encoder, self.decoder):
+            part.recompute = True
 
     def forward(
         self,

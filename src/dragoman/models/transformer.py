@@ -1,10 +1,11 @@
 """Transformer encoder and decoder. Paper: [vaswani2017]."""
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from dragoman.models.base import Decoded, Decoder, Encoded, Encoder, Step
 from dragoman.nn.attention import Alignment, Memory
@@ -50,7 +51,7 @@ class TransformerEncoder(Encoder):
         positions = torch.arange(source.size(1), device=source.device)
         x = _embed(self.embedding, self.positions, source, positions, noise)
         for layer in self.layers:
-            x = layer(x, may_attend, noise)
+            x = _run(layer, x, may_attend, noise, recompute=self.recompute)
         return Encoded(self.norm(x), lengths)
 
 
@@ -110,9 +111,17 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         x = _embed(self.embedding, self.positions, inputs, positions, noise)
         maps: list[Alignment | None] = []
         for layer, seen in zip(self.layers, memory.layers, strict=True):
-            x, alignment = layer(x, seen, noise, return_attention)
+            x, alignment = _run(layer, x, seen, noise, return_attention, recompute=self.recompute)
             maps.append(alignment)
         return Decoded(self.norm(x), _by_layer(maps))
+
+
+def _run(layer: nn.Module, *inputs: Any, recompute: bool) -> Any:
+    """Run a layer; with `recompute` its activations are recomputed in the backward pass."""
+    if not (recompute and torch.is_grad_enabled()):
+        return layer(*inputs)
+    # Dropout is stateless, so no random state must be saved.
+    return checkpoint(layer, *inputs, use_reentrant=False, preserve_rng_state=False)
 
 
 def _embed(embedding: Embedding, positions: Positions, tokens: Tensor, places: Tensor, noise: Noise | None) -> Tensor:

@@ -7,6 +7,7 @@ whose generator runs on one thread.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -93,6 +94,17 @@ class Noise(Rows):
         mask = torch.empty(tuple(shape), dtype=dtype, device=lanes.device)
         torch.ge(lanes[..., :last], dropped - 2**15, out=mask)
         return mask.mul_(1.0 / (1.0 - dropped / 2**16))
+
+
+@functools.cache
+def exclude_noise_from_compilation() -> None:
+    """Run the arithmetic of `Noise` uncompiled; call it before a model is compiled.
+
+    Compiled integer arithmetic gives other numbers, and a mask must not depend on compilation. The methods are not
+    decorated, because ``torch.compiler.disable`` imports the compiler, which takes two CPU seconds per process.
+    """
+    for name in ("words", "uniform"):
+        setattr(Noise, name, torch.compiler.disable(getattr(Noise, name)))
 
 
 class Dropout(nn.Module):

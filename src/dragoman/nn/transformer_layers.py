@@ -123,6 +123,9 @@ class Residual(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward. Shapes: x [batch, src, dim], may_attend [batch, 1, 1, src] -> as x."""
 
+    shard_methods = ("forward",)
+    """The methods that use its weights, for sharding the layer with FSDP2."""
+
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()
         self.attention = sizes.attention()
@@ -215,6 +218,8 @@ PastState = KeyValueCache | SsruState
 
 class DecoderLayer(nn.Module):
     """Self-attention to previous target words, attention to the source, feed-forward."""
+
+    shard_methods = ("forward", "make_memory", "step")
 
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()

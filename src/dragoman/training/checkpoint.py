@@ -12,6 +12,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor, distribute_tensor
 
 from dragoman.bundle.verified_folder import recover, remove_folder, remove_leftovers, verify, write_verified
 from dragoman.bundle.weights import disk_errors
@@ -31,14 +32,26 @@ _FOLDER = re.compile(r"step_(0|[1-9]\d{0,17})")
 _LEFTOVER = re.compile(rf"({_FOLDER.pattern})\.(tmp|old)")
 
 
-def gather_weights(model: nn.Module) -> dict[str, Tensor]:
-    """Copy the weights of a model to the host by name, tied ones once."""
-    return gather_tensors(_named(model))
+def gather_weights(model: nn.Module, *, keep: bool = True) -> dict[str, Tensor]:
+    """The weights of a model by name, tied ones once; all ranks call this, and those that do not `keep` get none."""
+    return gather_tensors(_named(model), keep=keep)
 
 
-def gather_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Copy tensors to the host."""
-    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+def gather_tensors(tensors: Mapping[str, Tensor], *, keep: bool) -> dict[str, Tensor]:
+    """Copy tensors to the host, one at a time; gather sharded ones."""
+    found: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        if keep or isinstance(tensor, DTensor):
+            gathered = gather_tensor(tensor)
+            if keep:
+                found[name] = gathered
+    return found
+
+
+def gather_tensor(tensor: Tensor) -> Tensor:
+    """Copy a tensor to the host; gather it if it is sharded."""
+    tensor = tensor.detach()
+    return (tensor.full_tensor() if isinstance(tensor, DTensor) else tensor).cpu().contiguous()
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
@@ -47,21 +60,23 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 
 def load_tensors(into: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> None:
-    """Copy tensors into tensors of the same names and shapes."""
+    """Copy complete tensors into tensors of the same names and shapes, sharded or not."""
     assert into.keys() == tensors.keys(), sorted(into.keys() ^ tensors.keys())
     with torch.no_grad():
         for name, tensor in into.items():
-            tensor.copy_(tensors[name])
+            tensor.copy_(_placed_like(tensor, tensors[name]))
 
 
-def gather_optimizer_state(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The state of an optimizer by ``<state>/<parameter>``."""
+def gather_optimizer_state(
+    model: nn.Module, optimizer: torch.optim.Optimizer, *, keep: bool = True
+) -> dict[str, Tensor]:
+    """The state of an optimizer by ``<state>/<parameter>``. If it is sharded, all ranks must call this."""
     tensors = {
         f"{key}/{name}": value
         for name, parameter in model.named_parameters()
         for key, value in sorted(optimizer.state.get(parameter, {}).items())
     }
-    return gather_tensors(tensors)
+    return gather_tensors(tensors, keep=keep)
 
 
 def load_optimizer_state(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
@@ -73,7 +88,7 @@ def load_optimizer_state(model: nn.Module, optimizer: torch.optim.Optimizer, ten
         key, name = path.split("/", 1)
         parameter = parameters[name]
         entry = state.setdefault(indices[id(parameter)], {})
-        entry[key] = value.to(parameter.device, copy=True) if value.shape == parameter.shape else value.clone()
+        entry[key] = _placed_like(parameter, value) if value.shape == parameter.shape else value.clone()
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
@@ -81,6 +96,14 @@ def _named(model: nn.Module) -> dict[str, Tensor]:
     saved = model.state_dict().keys()
     buffers = {name: tensor for name, tensor in model.named_buffers() if name in saved}
     return {**dict(model.named_parameters()), **buffers}
+
+
+def _placed_like(tensor: Tensor, values: Tensor) -> Tensor:
+    """The values on the device, and with the sharding, of `tensor`."""
+    values = values.to(tensor.device)
+    if isinstance(tensor, DTensor):
+        return distribute_tensor(values, tensor.device_mesh, tensor.placements)
+    return values.clone()
 
 
 @dataclass(frozen=True)
@@ -231,16 +254,17 @@ class CheckpointManager:
 
     def save(self, update: int, state: Mapping[str, Any], *, keep: Collection[int]) -> Path:
         """Write a checkpoint and return its folder; remove all others except those in `keep` and damaged ones."""
+        is_main = self._group.is_main
+        weights = gather_weights(self._model, keep=is_main)
+        optimizer = gather_optimizer_state(self._model, self._optimizer, keep=is_main)
+        average = None
+        if self._average is not None:
+            average = gather_tensors(self._average.named(), keep=is_main)
 
         def write() -> None:
             try:
                 self._checkpoints.save(
-                    update,
-                    weights=gather_weights(self._model),
-                    optimizer=gather_optimizer_state(self._model, self._optimizer),
-                    average=None if self._average is None else gather_tensors(self._average.named()),
-                    state=state,
-                    config=self._config,
+                    update, weights=weights, optimizer=optimizer, average=average, state=state, config=self._config
                 )
                 self._checkpoints.prune(keep_last=1, keep=keep)
             except OSError as error:

@@ -36,7 +36,7 @@ def thread_choices(most: int) -> list[int]:
 def build_thread_controller(config: TrainingConfig, group: ProcessGroup) -> ThreadController:
     """Return a controller up to torch's threads; it compares only on a CPU, in one process, if none is fixed."""
     threads = torch.get_num_threads()
-    is_fixed = config.threads > 0 or config.reproducible
+    is_fixed = config.threads > 0 or config.reproducible or config.compile
     is_single = group.size == 1 and group.device.type == "cpu"
     return ThreadController(threads, thread_choices(threads) if is_single and not is_fixed else [threads])
 

@@ -19,7 +19,7 @@ from dragoman.models.base import Model
 from dragoman.reporting.number_format import format_count
 from dragoman.stop_signal import STOP_REASONS, StopSignal
 from dragoman.training.callbacks.events import StepEvent, TrainerCallback, TrainingEnded, TrainingStarted
-from dragoman.training.checkpoint import Checkpoint, CheckpointManager, CheckpointStore
+from dragoman.training.checkpoint import Checkpoint, CheckpointManager, CheckpointStore, gather_tensor
 from dragoman.training.distributed.parallel import GradientAccumulator, build_strategy
 from dragoman.training.distributed.process_group import ProcessGroup
 from dragoman.training.optimizer import MovingAverage, build_optimizer
@@ -57,6 +57,8 @@ class Trainer:
         self.signal = stop or StopSignal()
         self._model = model.to(self._group.device)
         self._batches = self._config.batches_per_process(self._group.size)
+        if self._config.recompute:
+            model.recompute_layers()
         self._validator = None
         if validation is not None:
             self._validator = Validator(model, validation, self._config, self._group, callback)
@@ -189,7 +191,7 @@ class Trainer:
         update = state.update + 1
         baseline = self._loss.baseline = RewardBaseline(config.baseline_decay, state.baseline)
         gradient = self._gradients.accumulate(batches, tokens, update)
-        norm = float(clip_gradient(self._model, config))
+        norm = float(gather_tensor(clip_gradient(self._model, config)))
         rate = set_learning_rate(self._optimizer, config, update)
         skip_reason = state.divergence.skip_reason(gradient.loss, norm, config.spike)
         if not skip_reason:

@@ -16,7 +16,7 @@ from dragoman.data.batch import Batch
 from dragoman.models.base import Model
 from dragoman.stop_signal import StopRequested
 from dragoman.training.callbacks.events import TrainerCallback, ValidationEvent, ValidationScores
-from dragoman.training.checkpoint import load_weights
+from dragoman.training.checkpoint import gather_tensors, gather_weights, load_weights
 from dragoman.training.distributed.process_group import ProcessGroup
 from dragoman.training.optimizer import MovingAverage
 from dragoman.training.step import LossModule
@@ -92,7 +92,11 @@ class DirectionValidationSets:
 
 
 class Validator:
-    """Validates on the main process, with averaged weights in a copy of the model, and sends the result to all."""
+    """Validates on the main process and sends the result to all.
+
+    Averaged weights and sharded weights are loaded into a copy of the model. The copy is made here, so create the
+    validator before the model is sharded.
+    """
 
     def __init__(
         self,
@@ -102,7 +106,9 @@ class Validator:
         group: ProcessGroup,
         callback: TrainerCallback,
     ) -> None:
-        self._copy = copy.deepcopy(model) if config.ema_decay and group.is_main else None
+        self._is_sharded = config.sharded and group.size > 1
+        needs_copy = (config.ema_decay or self._is_sharded) and group.is_main
+        self._copy = copy.deepcopy(model) if needs_copy else None
         self._model = model
         self._validation = validation
         self._config = config
@@ -113,8 +119,7 @@ class Validator:
         self, update: int, best: BestScore | None, average: MovingAverage | None, check: Callable[[], None]
     ) -> BestScore | None:
         """The best score including this validation; None if `check` cancelled it."""
-        if self._copy is not None and average is not None:
-            load_weights(self._copy, average.named())
+        self._load_copy(average)
         values, scores, seconds = None, ValidationScores(), 0.0
         if self._group.is_main:
             self._callback.on_validation_start(update)
@@ -140,3 +145,15 @@ class Validator:
                 ValidationEvent(update, values["loss"], scores, is_best, best.update, best.value, metric, seconds)
             )
         return best
+
+    def _load_copy(self, average: MovingAverage | None) -> None:
+        """Load the current weights into the copy. All ranks must call this: sharded weights are gathered."""
+        keep = self._group.is_main
+        if average is not None:
+            weights = gather_tensors(average.named(), keep=keep)
+        elif self._is_sharded:
+            weights = gather_weights(self._model, keep=keep)
+        else:
+            return
+        if self._copy is not None:
+            load_weights(self._copy, weights)

@@ -278,10 +278,3 @@ def test_what_can_be_guided(settings: dict[str, Any], message: str):
 
 def test_recurrent_attention_can_be_guided():
     assert parse_config(RNN | {"training": {"guided_alignment": {}}}).training.guided_alignment is not None
-
-
-def test_settings_that_earlier_versions_wrote_are_accepted_if_they_were_off():
-    table = {"model": {"family": "rnn"}, "training": {"sharded": False, "compile": False, "recompute": False}}
-    assert parse_config(table) == parse_config({"model": {"family": "rnn"}})
-    with pytest.raises(ConfigError, match=r"training\.sharded"):
-        parse_config({"model": {"family": "rnn"}, "training": {"sharded": True}})

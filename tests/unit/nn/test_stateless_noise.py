@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 from dragoman.nn.stateless_noise import (
     Dropout,
     Noise,
+    exclude_noise_from_compilation,
     number_sites,
     scramble,
     scramble_int,
@@ -185,3 +187,21 @@ def test_the_compiler_is_not_imported_with_the_models():
     code = "import sys, dragoman.models, dragoman.nn; print('torch' in sys.modules, 'torch._dynamo' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "False"]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+def test_noise_is_not_compiled():
+    compiled: list[str] = []
+
+    def backend(graph: torch.fx.GraphModule, _: list[Any]) -> Any:
+        compiled.extend(str(node.target) for node in graph.graph.nodes)
+        return graph.forward
+
+    def drop(x: Tensor, noise: Noise) -> Tensor:
+        return torch.relu(x) * noise.keep(1, x.shape, 0.5, x.dtype) + noise.uniform(1, torch.arange(2).view(2, 1))
+
+    exclude_noise_from_compilation()
+    x, noise = torch.ones(2, 8), Noise.of(1, 1, torch.arange(2))
+    assert torch.equal(torch.compile(drop, backend=backend)(x, noise), drop(x, noise))
+    assert [name for name in compiled if "relu" in name]
+    assert not [name for name in compiled if "bitwise_xor" in name]

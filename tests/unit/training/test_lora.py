@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.bundle.checkpoint_bundle import split_lora
+from dragoman.bundle.adapter import split_lora
 from dragoman.config import LoraConfig, TrainingConfig
 from dragoman.config.config_file import parse_config
 from dragoman.errors import ConfigError
@@ -148,6 +148,7 @@ TABLE: dict[str, Any] = {"model": {"family": "rnn"}, "start": {"bundle": "base"}
         ({"start": {"bundle": "base", "vocabulary": "extend"}}, "start.vocabulary must be same where"),
         ({"training": {"lora": {}, "freeze": ["encoder.*"]}}, "training.freeze must be empty where"),
         ({"training": {"lora": {}, "average_last": 2}}, "training.average_last must be 0 where"),
+        ({"training": {"lora": {}, "sharded": True}}, "training.sharded must be false where"),
         ({"training": {"lora": {"rank": 0}}}, "training.lora.rank must be"),
         ({"training": {"lora": {"target_modules": []}}}, "training.lora.target_modules must"),
         ({"training": {"lora": {"lora_alpha": 1}}}, "training.lora.lora_alpha is no known setting.*alpha"),

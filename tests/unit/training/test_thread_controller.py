@@ -140,7 +140,9 @@ def two_threads() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("two_threads")
-@pytest.mark.parametrize(("setting", "size"), [({"threads": 2}, 1), ({"reproducible": True}, 1), ({}, 2)])
+@pytest.mark.parametrize(
+    ("setting", "size"), [({"threads": 2}, 1), ({"reproducible": True}, 1), ({"compile": True}, 1), ({}, 2)]
+)
 def test_a_fixed_number_stays(setting: dict[str, object], size: int):
     controller = build_thread_controller(TrainingConfig.model_validate(setting), ProcessGroup(size=size))
     for _ in range(100):

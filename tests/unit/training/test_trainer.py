@@ -159,3 +159,24 @@ def test_progress_is_plain_values():
     progress = TrainState(update=3, tokens=40, last_validated=2, baseline=1.5, best=BestScore(2, 0.5))
     assert TrainState.from_json(progress.to_json()) == progress
     assert TrainState.from_json(TrainState().to_json()) == TrainState()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # torch reads it at a graph break
+@pytest.mark.parametrize(
+    "backend", [pytest.param("aot_eager", marks=pytest.mark.long), pytest.param("inductor", marks=pytest.mark.measure)]
+)  # inductor takes over a minute to compile
+def test_compiled_training_gives_the_same_losses(backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    compile_module = torch.nn.Module.compile
+    monkeypatch.setattr(
+        torch.nn.Module, "compile", lambda self, *args, **kwargs: compile_module(self, *args, backend=backend, **kwargs)
+    )
+    losses = []
+    for compiled in ("false", "true"):
+        settings = ("training.max_updates=2", f"training.compile={compiled}")
+        config = tiny_training("vaswani2017-desk + model.encoder_layers=1 + model.decoder_layers=1", *settings)
+        with training(config, tmp_path / compiled, built(config)) as (run, events):
+            run.run()
+        losses.append([event.loss for event in events.moments])
+    assert losses[0] == pytest.approx(losses[1], abs=1e-5)

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from dragoman.bundle import Bundle, model_card, write_bundle
+from dragoman.bundle.adapter import Adapter, base_hash, split_lora
 from dragoman.bundle.bundle import inherit_inference
-from dragoman.bundle.checkpoint_bundle import merged_lora, split_lora
 from dragoman.bundle.locate import find_bundle
 from dragoman.bundle.model_card import card_section
 from dragoman.config import Config, LoraConfig
@@ -55,6 +55,12 @@ def best_weights(
         return _mean_of_newest(checkpoints, config.training.lora, config.training.average_last)
     step = ended.update if ended.best_update is None else ended.best_update
     return _weights(checkpoints.open(step), config.training.lora), [step]
+
+
+def trained_adapter(checkpoints: CheckpointStore, lora: LoraConfig, step: int, base: Bundle) -> Adapter:
+    """Return the adapter of a run after an update."""
+    _, factors = split_lora(_validated(checkpoints.open(step)))
+    return _adapter(factors, lora, base_hash(base))
 
 
 def _mean_of_newest(
@@ -115,13 +121,22 @@ def inference_note(base: Bundle, trained: Bundle) -> str:
 
 def _weights(checkpoint: Checkpoint, lora: LoraConfig | None) -> dict[str, Tensor]:
     """Return the validated weights, with the factors of LoRA merged into them."""
-    weights = checkpoint.average() or checkpoint.weights()  # those that were validated
+    weights = _validated(checkpoint)
     if lora is None:
         return weights
     base, factors = split_lora(weights)
-    arrays = {name: (a.numpy(), b.numpy()) for name, (a, b) in factors.items()}
-    merged = merged_lora(_arrays(base), arrays, lora)
+    merged = _adapter(factors, lora, "").merged(_arrays(base))
     return {name: torch.from_numpy(array) for name, array in merged.items()}
+
+
+def _validated(checkpoint: Checkpoint) -> dict[str, Tensor]:
+    """Return the weights that were validated: the moving average if the run has one."""
+    return checkpoint.average() or checkpoint.weights()
+
+
+def _adapter(factors: Mapping[str, tuple[Tensor, Tensor]], lora: LoraConfig, base: str) -> Adapter:
+    arrays = {name: (a.numpy(), b.numpy()) for name, (a, b) in factors.items()}
+    return Adapter(base, lora.rank, lora.alpha, arrays)
 
 
 def _arrays(weights: Mapping[str, Tensor]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.api.training.project_config import project_file
+from dragoman.bundle.adapter import ADAPTER
 from dragoman.bundle.locate import has_fixed_end
 from dragoman.config import Config, load_config
 from dragoman.data.preparation.prepared_data import MANIFEST, PreparedData, data_of, settings_of
@@ -22,7 +23,7 @@ from dragoman.run_files import BUNDLE, CHECKPOINTS, LOCK, LOG, PROJECT, RECORD, 
 if TYPE_CHECKING:
     from dragoman.training.checkpoint import CheckpointStore
 
-_RUN_FILES = (PROJECT, LOG, RECORD, REPORT, BUNDLE)
+_RUN_FILES = (PROJECT, LOG, RECORD, REPORT, ADAPTER, BUNDLE)
 """Output of a run; the folder of a new run must have none of it."""
 
 Prepare = Callable[[Config, Path], object]
@@ -39,6 +40,8 @@ _CHANGEABLE = {
     "average_last",
     "log_every",
     "callbacks",
+    "sharded",
+    "recompute",
     "threads",
     "device",
 }

@@ -11,12 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.api.training.bundle_writer import best_weights, inference_note, write_trained
+from dragoman.api.training.bundle_writer import best_weights, inference_note, trained_adapter, write_trained
 from dragoman.api.training.checked_training import CheckedTraining, lock_run
 from dragoman.api.training.checkpoint_copies import CheckpointCopies, CopyCheckpoints
 from dragoman.api.training.held_out_scores import HeldOutSet, held_out_sets, score_set, translate_set
 from dragoman.api.training.translation_scorer import TranslationScorer, direction_validation
 from dragoman.bundle import Bundle
+from dragoman.bundle.adapter import ADAPTER
 from dragoman.bundle.bundle import inherit_inference
 from dragoman.bundle.checkpoint_bundle import save_run_tokenizers
 from dragoman.config import Config, to_toml
@@ -224,6 +225,10 @@ class _Finish:
                 scores = self._scores(weights) if self.config.training.validation_sentences else []
         except StopRequested:
             return replace(trained, ended=replace(trained.ended, why=self.signal.reason))
+        if self.config.training.lora is not None and self.base is not None:
+            trained_adapter(self.checkpoints, self.config.training.lora, steps[-1], self.base).save(
+                trained.run / ADAPTER
+            )
         bundle = write_trained(
             self.config, trained.run, weights, steps, trained.ended, self.tokenizers, scores, self.base
         )

@@ -19,7 +19,7 @@ _SECTIONS = ("model", "training")
 _FIXED = frozenset(
     f"training.{name}"
     for name in (
-        *("checkpoint_every", "device", "keep_last", "log_every", "max_epochs", "max_updates", "patience"),
+        *("checkpoint_every", "device", "keep_last", "log_every", "max_epochs", "max_updates", "patience", "sharded"),
         *("stop_on", "threads", "validate_every", "validation_sentences"),
     )
 )

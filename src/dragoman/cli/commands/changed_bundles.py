@@ -1,4 +1,4 @@
-"""`dragoman average`, `prune`, `quantize` and `shortlist`: write a changed copy of a model."""
+"""`dragoman average`, `merge`, `prune`, `quantize` and `shortlist`: write a changed copy of a model."""
 
 import shlex
 from collections.abc import Mapping
@@ -14,6 +14,9 @@ from dragoman.run_files import BUNDLE
 RunFolder = Annotated[Path, argument("RUN", "Folder of a run, or of its project.")]
 Output = Annotated[Path, option("DIR", "Folder of the new bundle.", "--output", "-o")]
 Last = Annotated[int, number("Number of checkpoints, the newest first.")]
+AdapterFile = Annotated[
+    Path, argument("ADAPTER", "adapter.safetensors of a run with [training.lora], or its run folder.")
+]
 Texts = Annotated[
     list[str] | None,
     option("FILE", "Text of the languages, one sentence per line, may be .gz; - is stdin. May be repeated.", "--text"),
@@ -45,6 +48,23 @@ def average(run: RunFolder, output: Output, last: Last = 3, force: Force = False
         bundle = average_checkpoints(folder, output, last=last)
     echo(f"bundle  {bundle.folder}")
     print_next(f"dragoman evaluate {shlex.quote(str(run))} {shlex.quote(str(output))}")
+
+
+def merge(bundle: BundlePath, adapter: AdapterFile, output: Output, force: Force = False, json: Json = False) -> None:
+    """Merge a LoRA adapter into the weights of the bundle it was trained from.
+
+    The adapter names its base by the hash of the weights; another bundle is refused.
+    """
+    with report_errors("start it again"):
+        check_bundle_folder(output, force=force)
+        from dragoman.bundle import Bundle
+        from dragoman.bundle.adapter import ADAPTER, Adapter, merge_adapter
+
+        opened = Adapter.open(adapter / ADAPTER if adapter.is_dir() else adapter)
+        merged = merge_adapter(Bundle.open(locate_bundle(bundle)), opened, output)
+    facts = {"digest": merged.digest, "weights": len(opened.factors)}
+    text = f"{len(opened.factors)} weights changed, rank {opened.rank}, alpha {opened.alpha:g}"
+    _print(output, facts, text, json=json)
 
 
 def prune(

@@ -65,8 +65,9 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
             echo(f"opening {start}", err=True)
         from dragoman.config.corpus import FileFormat
         from dragoman.data.project_template import new_project
+        from dragoman.plugins import plugin_names
 
-        formats = get_args(FileFormat)
+        formats = (*get_args(FileFormat), *plugin_names("corpus_readers"))
         if form not in formats:
             raise ConfigError(f"--format must be one of {', '.join(formats)}, got {form!r}; leave it out to detect it")
         bundle = None if start is None else locate_bundle(start)

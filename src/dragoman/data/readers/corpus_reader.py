@@ -25,6 +25,7 @@ from dragoman.data.readers.streams import (
     without_query,
 )
 from dragoman.errors import ConfigError, DataError, DragomanError
+from dragoman.plugins import load_plugin, plugin_names
 from dragoman.text.encoding_guess import conversion_command, foreign_encoding
 
 _FORMATS = {
@@ -68,7 +69,8 @@ def open_corpus(corpus: CorpusConfig, *, source: str, target: str, folder: Path)
     _check_once(files)
     if form == "parquet":
         _check_packing(files)
-    return _READERS[form](corpus, files, source, target)
+    reader = _READERS[form] if form in _READERS else load_plugin("corpus_readers", form)
+    return reader(corpus, files, source, target)
 
 
 def _check_present(corpus: CorpusConfig, folder: Path) -> None:
@@ -102,8 +104,9 @@ def lacks_translations(corpus: CorpusConfig) -> bool:
 
 
 def _format_of(name: str) -> str | None:
-    """Return the format of a file with both sides by its ending."""
-    return _FORMATS.get(Path(plain_name(name)).suffix.lower())
+    """Return the format of a file with both sides by its ending; that of a plug-in is its name."""
+    ending = Path(plain_name(name)).suffix.lower()
+    return _FORMATS.get(ending, ending[1:] if ending[1:] in plugin_names("corpus_readers") else None)
 
 
 def _explain_one_file(name: str) -> str:
@@ -118,7 +121,7 @@ def _explain_one_file(name: str) -> str:
     stem, dot, ending = plain.rpartition(".")
     stem = stem if dot and "/" not in ending else plain
     second = f"{stem}.{'de' if ending == 'en' else 'en'}{name.removeprefix(plain)}"
-    endings = ", ".join(sorted(_FORMATS))
+    endings = ", ".join(sorted([*_FORMATS, *(f".{each}" for each in plugin_names("corpus_readers"))]))
     return (
         f"a corpus must be two files, the second with the translations of the first, line by line, or one file with "
         f"both, got only {name}; name the second file, such as {name} {second}, or one file that ends in {endings}; "

@@ -1,26 +1,28 @@
-"""Gradients over batches and processes: one process, DDP, and sums in fixed order.
+"""Gradients over batches and processes: one process, DDP, FSDP2, and sums in fixed order (the same bits for all).
 
-DDP: every process has all weights, and gradients are averaged while the backward pass runs. Ordered sum: gradients of
-single batches are added in the order of the batches; it is slower, and gives the same bits for any number of processes.
+DDP: every process has all weights, and gradients are averaged while the backward pass runs. FSDP2: weights, gradients
+and optimizer state are sharded. Ordered sum: gradients of single batches are added in the order of the batches; it is
+slower, and gives the same bits for any number of processes.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, distributed, nn
+from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from dragoman.config.training import TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.errors import TrainingError
-from dragoman.nn.stateless_noise import Noise
+from dragoman.nn.stateless_noise import Noise, exclude_noise_from_compilation
 from dragoman.training.distributed.process_group import ProcessGroup
 from dragoman.training.step import LossModule
 
@@ -185,6 +187,28 @@ class DdpStrategy(SingleProcess):
         return nullcontext() if is_last else self._replica.no_sync()
 
 
+class FsdpStrategy(SingleProcess):
+    """FSDP2: one shard per layer with `shard_methods`, and one for the rest."""
+
+    def __init__(self, loss_module: LossModule, group: ProcessGroup) -> None:
+        for layer in loss_module.model.modules():
+            if methods := getattr(layer, "shard_methods", None):
+                fully_shard(layer)
+                for method in set(methods) - {"forward"}:
+                    register_fsdp_forward_method(layer, method)
+        self._shard: FSDPModule = fully_shard(loss_module)
+        super().__init__(loss_module)
+        self.gradient_divisor = group.size
+
+    @contextmanager
+    def synchronization(self, *, is_last: bool) -> Iterator[None]:
+        self._shard.set_requires_gradient_sync(is_last)
+        with warnings.catch_warnings():
+            # Keys and values by head are views. They are never written to, so the warning does not apply.
+            warnings.filterwarnings("ignore", ".* returned a view tensor", UserWarning)
+            yield
+
+
 class OrderedSum(SingleProcess):
     """Gradients of single batches, added in the order of the batches: g = ((g_0 + g_1) + g_2) + …"""
 
@@ -225,6 +249,11 @@ class OrderedSum(SingleProcess):
 
 def build_strategy(loss_module: LossModule, config: TrainingConfig, group: ProcessGroup) -> ParallelStrategy:
     """Choose the strategy for a configuration and a number of processes."""
+    if config.sharded and group.size > 1:
+        return FsdpStrategy(loss_module, group)
+    if config.compile:
+        exclude_noise_from_compilation()
+        loss_module.model.compile(dynamic=True)  # not the loss: its loop over chunks would break the graph
     if config.reproducible:
         return OrderedSum(loss_module, group)
     return DdpStrategy(loss_module, group) if group.size > 1 else SingleProcess(loss_module)

@@ -14,7 +14,7 @@ from dragoman.api.training.checked_training import check_training
 from dragoman.api.training.preparation import prepare_corpora
 from dragoman.api.training.training_run import TrainResult, train_model
 from dragoman.bundle import Bundle, write_bundle
-from dragoman.bundle.checkpoint_bundle import merged_lora, split_lora
+from dragoman.bundle.adapter import Adapter, merge_adapter
 from dragoman.bundle.locate import find_bundle
 from dragoman.config import Config, LoraConfig, StartConfig, load_config
 from dragoman.data.preparation.prepared_data import PreparedData
@@ -70,17 +70,17 @@ def test_the_bundle_is_the_base_with_the_adapter(name: str, average: list[str], 
     project = adapting(tmp_path, name, *average)
     trained = project.train("run")
     assert trained.bundle is not None
-    store = CheckpointStore(tmp_path / "run" / "checkpoints")
-    checkpoint = store.open(trained.ended.best_update or 0)
-    _, factors = split_lora(
-        {name: each.numpy() for name, each in (checkpoint.average() or checkpoint.weights()).items()}
-    )
-    merged = merged_lora(project.base.weights(), factors, LoraConfig(rank=2, alpha=4.0))
-    found = trained.bundle.weights()
-    assert all(np.array_equal(found[name], array) for name, array in merged.items())
+    assert (tmp_path / "run" / "adapter.safetensors").stat().st_size < 0.7 * (
+        project.base.folder / "weights.safetensors"
+    ).stat().st_size
+    adapter = Adapter.open(tmp_path / "run" / "adapter.safetensors")
+    merged = merge_adapter(project.base, adapter, tmp_path / "merged")
+    assert (merged.folder / "weights.safetensors").read_bytes() == (
+        trained.bundle.folder / "weights.safetensors"
+    ).read_bytes(), "merging gives the weights of the run, bit for bit"
     load_model(Bundle.open(trained.bundle.folder))
     before, after = project.base.weights(), trained.bundle.weights()
-    assert {key for key in after if not np.array_equal(after[key], before[key])} == set(factors)
+    assert {key for key in after if not np.array_equal(after[key], before[key])} == set(adapter.factors)
     assert {(each.name, each.model) for each in trained.scores} == {("validation", "base"), ("validation", "trained")}
     (new,) = (each for each in trained.scores if each.model == "trained")
     assert [score.metric for score in new.scores] == [test.metric for test in new.tests] == ["bleu", "chrf++"]
@@ -92,7 +92,7 @@ def test_the_bundle_is_the_base_with_the_adapter(name: str, average: list[str], 
     assert " ± " in card
     record = read_json(tmp_path / "run" / "run.json")
     assert record is not None
-    assert record["trainable_parameters"] == sum(a.size + b.size for a, b in factors.values())
+    assert record["trainable_parameters"] == sum(a.size + b.size for a, b in adapter.factors.values())
     assert record["trainable_parameters"] < record["parameters"]
 
 
@@ -101,6 +101,8 @@ def test_a_resumed_run_is_the_same_as_an_uninterrupted_one(tmp_path: Path):
     project.train("whole")
     project.train("parts", [Stop(4, "killed"), Stop(7)])
     assert differences(tmp_path / "parts", tmp_path / "whole") == []
+    one, other = ((tmp_path / run / "adapter.safetensors").read_bytes() for run in ("whole", "parts"))
+    assert one == other
 
 
 def test_averages_are_of_merged_weights(tmp_path: Path):

@@ -11,7 +11,7 @@ from dragoman.cli.main import COMMANDS, load_command
 from tests.unit.cli.tiny_translators import QUICK, tiny_bundle, typed
 
 WRITING = {
-    *("align", "average", "check", "compare", "evaluate", "export", "import", "inspect", "score", "shortlist"),
+    *("align", "average", "check", "compare", "evaluate", "export", "import", "inspect", "merge", "score", "shortlist"),
     *("backtranslate", "distill", "prune", "quantize", "translate"),
 }
 """Commands that write files and may replace them. `demo` and `train` continue or start elsewhere: they replace none."""
@@ -37,7 +37,7 @@ def options(name: str) -> dict[str, object]:
 @pytest.mark.parametrize("force", [[], ["--force"]], ids=["new", "forced"])
 def test_a_bundle_replaces_no_files_of_something_else(force: list[str], files: Path):
     """The message does not advise --force, which would be rejected after the work."""
-    result = typed("quantize", tiny_bundle("luong2015-desk"), "-o", files, *force)
+    result = typed("merge", tiny_bundle("luong2015-desk"), files / "adapter", "-o", files, *force)
     assert f"{files} has other files in it; name a new or empty folder" in result.stderr
 
 

@@ -14,8 +14,8 @@ def task(config: TrainingConfig) -> LossModule:
 
 
 def test_one_process_shares_with_nobody():
-    config = TrainingConfig()
-    assert type(build_strategy(task(config), config, ProcessGroup())) is SingleProcess
+    for config in (TrainingConfig(), TrainingConfig(sharded=True)):
+        assert type(build_strategy(task(config), config, ProcessGroup())) is SingleProcess
     config = TrainingConfig(reproducible=True)
     assert type(build_strategy(task(config), config, ProcessGroup())) is OrderedSum
 
