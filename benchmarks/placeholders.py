@@ -313,7 +313,7 @@ def _prose(suffix: str) -> Format:
 FORMATS: dict[str, Format] = {
     ".arb": _strings('{"@@locale": "pt", "a": "', '"}', _QUOTED_STRING),
     ".ftl": _strings("a = ", "\n", {}, braces=True),
-    ".json": _strings('{"title": "", "a": "', '"}', _QUOTED_STRING),
+    ".json": _strings('{"a": {"message": "', '"}}', _QUOTED_STRING),
     ".php": _strings("<?php return ['a' => '", "'];", {"\\": "\\\\", "'": "\\'"}),
     ".properties": _strings("a = ", "\n# \u00e9", {"\\": "\\\\"}),
     ".resx": _strings('<root><data name="a"><value>', "</value></data></root>", _XML_STRING),

@@ -23,7 +23,7 @@ _MEMORY = Path("/proc/meminfo")
 _ARENA_MAX = -8  # M_ARENA_MAX of glibc's malloc.h
 _KERNEL_CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
 _KERNELS = 128  # two to four times as many as one update of a Transformer uses
-_PACKAGES = {"markdown_it": "markdown-it-py", "multipart": "python-multipart"}
+_PACKAGES = {"markdown_it": "markdown-it-py", "multipart": "python-multipart", "yaml": "pyyaml"}
 """Names of packages by module, where they differ by more than - and _."""
 _RESULT_PACKAGES = ("sacrebleu", "numpy", "ctranslate2", "onnxruntime", "torch", "sentencepiece")
 
