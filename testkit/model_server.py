@@ -41,6 +41,7 @@ FAULTS = (
     "redirect",  # to the address in `option`
     "status",  # the one in `option`, with Retry-After: 0
     "status-long",  # the one in `option`, with Retry-After: 9000
+    "slow",  # one byte per `option` seconds
     "paced",  # 64 KiB per `option` seconds
     "endless",  # zeros without end
 )
@@ -399,7 +400,11 @@ class _Handler(BaseHTTPRequestHandler):
             body = body[: len(body) // 2 if name == "cut" else fault.option if fault else 0]
         if name in ("cut", "cut-each", "wrong-length"):
             self.close_connection = True
-        if name == "endless":
+        if name == "slow":
+            for place in range(len(body)):
+                self._write(path, body[place : place + 1])
+                time.sleep(fault.option if fault else 1.0)
+        elif name == "endless":
             while True:
                 self._write(path, bytes(1 << 16))
         else:

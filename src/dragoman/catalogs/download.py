@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 from dragoman.catalogs.catalog_model import MAX_FILE_BYTES, CatalogFile, CatalogModel
 from dragoman.catalogs.http_client import (
     Access,
+    RateWindow,
     RetryError,
     check_beginning,
     open_client,
@@ -252,6 +253,7 @@ class _Transfer:
         if total > most or (self._file.size and length and total != self._file.size):
             raise self._unexpected_size(total, response)
         self._check_space(total - received)
+        window = RateWindow()
         with open_without_links(self._partial, os.O_RDWR | os.O_CREAT | os.O_APPEND) as output:
             for block in response.iter_raw():
                 if not received:
@@ -260,6 +262,7 @@ class _Transfer:
                 if received > most:
                     raise self._unexpected_size(received, response)
                 output.write(block)
+                window.add(len(block), self._file.url)
                 self._progress.advance(min(received / total, 1.0) if total else 0.0, received)
         if self._file.size and received < self._file.size:
             raise RetryError(f"{shown(self._file.url)} sent {received:,} of {self._file.size:,} bytes")

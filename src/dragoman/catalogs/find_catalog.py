@@ -19,6 +19,7 @@ from dragoman.catalogs.download import local_path
 from dragoman.catalogs.http_client import (
     Access,
     NotFoundError,
+    RateWindow,
     RetryError,
     check_beginning,
     open_client,
@@ -219,9 +220,10 @@ def _fetch(url: str, access: Access) -> bytes:
         while True:
             try:
                 with opened(client, url, access, {}) as response:
-                    data = bytearray()
+                    data, window = bytearray(), RateWindow()
                     for block in response.iter_raw():
                         data += block
+                        window.add(len(block), url)
                         if len(data) > MAX_CATALOG_BYTES:
                             raise DataError(
                                 f"{shown(url)} must have at most {MAX_CATALOG_BYTES:,} bytes; check the address"

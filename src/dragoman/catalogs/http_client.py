@@ -23,6 +23,7 @@ MAX_REDIRECTS = 5
 MAX_WAIT = 120.0  # seconds that a host may request to wait
 PAUSES = (0.5, 1.0, 2.0, 4.0)  # seconds before the next attempt, if the host states none
 TIMEOUT = 30.0  # seconds without a byte
+MIN_RATE = 1024  # bytes per second, over the time of a timeout
 _MAX_HTML = 512
 _RETRIED = (408, 425, 429, 500, 502, 503, 504)
 
@@ -47,6 +48,23 @@ class RetryError(Exception):
 
 class NotFoundError(DataError):
     """The host has no such file, or answers with a page."""
+
+
+class RateWindow:
+    """Check that a host sends more than a few bytes per second."""
+
+    def __init__(self) -> None:
+        self._began, self._bytes = time.monotonic(), 0
+
+    def add(self, size: int, url: str) -> None:
+        """Count a block; a `RetryError` if those of the last seconds were too small."""
+        self._bytes += size
+        seconds = time.monotonic() - self._began
+        if seconds < TIMEOUT:
+            return
+        if self._bytes < MIN_RATE * seconds:
+            raise RetryError(f"{shown(url)} sent only {self._bytes / seconds:.0f} bytes per second")
+        self._began, self._bytes = time.monotonic(), 0
 
 
 def open_client() -> httpx.Client:

@@ -77,6 +77,7 @@ def test_a_cache_that_cannot_be_written_is_not_needed(server: ModelServer, own_c
         ("redirect-loop", None, "more than 5 redirects"),
         ("redirect", "file:///etc/passwd", "redirects to file://"),
         ("cut", None, "was lost"),
+        ("slow", 0.05, "bytes per second"),
         ("status", 503, "returned status 503"),
         ("status-long", 429, "requests to wait 9,000 seconds"),
     ],

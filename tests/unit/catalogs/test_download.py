@@ -136,6 +136,13 @@ def test_a_body_that_ends_early_without_stated_size(server: ModelServer, tmp_pat
     assert "was lost" in fails(file, tmp_path)
 
 
+def test_one_byte_per_second_ends(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(http_client, "TIMEOUT", 0.3)
+    file = offered(server)
+    server.plant("/a/file", "slow", option=0.05)
+    assert "bytes per second" in fails(file, tmp_path)
+
+
 def test_a_busy_host_is_requested_again(server: ModelServer, tmp_path: Path):
     file = offered(server)
     server.plant("/a/file", "status", times=2, option=429)
