@@ -131,7 +131,7 @@ def split_lora(weights: Mapping[str, Weight]) -> tuple[dict[str, Weight], dict[s
 
 
 def merge_adapter(bundle: Bundle, adapter: Adapter, output: Path) -> Bundle:
-    """Write a bundle of the base with the changes of its adapter, its shortlist and settings; int8 is made anew."""
+    """Write a bundle of the base with the changes of its adapter, its shortlist and settings; int8 is made again."""
     if output.resolve() == bundle.folder.resolve():
         raise BundleError(f"--output {output} is the folder of the base; name a new one")
     adapter.check_base(bundle)
