@@ -101,11 +101,9 @@ class Client(threading.Thread):
             if time.monotonic() > end:  # the server that translated it was killed
                 raise httpx.HTTPError(status)
             time.sleep(0.05)
-        result = http.post(f"{where}/result", json=key)
-        if result.status_code != 200 or (
-            number in self.stored["corrections"] and result.text != f"Satz {letters(number)}"
-        ):
-            self.wrong.append(f"document {number}: {result.status_code} {result.text[:80]}")
+        result = http.post(f"{where}/result", json=key).raise_for_status()
+        if number in self.stored["corrections"] and result.text != f"Satz {letters(number)}":
+            self.wrong.append(f"document {number}: {result.text[:80]}")
         self.documents += 1
 
 

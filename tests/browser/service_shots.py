@@ -3,6 +3,7 @@
 python -m tests.browser.service_shots transformer=BUNDLE rnn=BUNDLE     # both from English to German
 python -m tests.browser.service_shots --imported en-pt=BUNDLE pt-en=BUNDLE
 python -m tests.browser.service_shots --memory en-pt=BUNDLE     # DRAGOMAN_DATABASE has the memory of docs/memory.md
+python -m tests.browser.service_shots --effort NAME=FOLDER      # of dragoman adapt, with its database
 """
 
 import argparse
@@ -75,9 +76,14 @@ def memory_shots() -> Iterable[PageShot]:
     """
     yield PageShot("memory", typed + listed, {"height": 820})
     yield PageShot("memory-phone", typed + listed, {**PHONE, "height": 1290})
-    effort = "await tool('effort').click(); await page.locator('#tool .bar').first().waitFor();"
-    below = "await page.locator('#tool').scrollIntoViewIfNeeded();"
-    yield PageShot("memory-effort", typed + effort + below, {"height": 1100})
+
+
+def effort_shots() -> Iterable[PageShot]:
+    """The effort of some weeks, and what the last night changed."""
+    effort = "await tool('effort').click(); await page.locator('#tool .changes').waitFor();"
+    below = "await page.locator('[data-tool=effort]').evaluate(each => each.scrollIntoView());"
+    yield PageShot("memory-effort", effort + below, {"height": 1000})
+    yield PageShot("memory-effort-phone", effort + below, PHONE)
 
 
 def take(chromium: Chromium, address: str, shot: PageShot, folder: Path) -> Path:
@@ -98,6 +104,7 @@ def main() -> None:
     parser.add_argument("bundles", nargs="+", help="NAME=BUNDLE, from English to German")
     parser.add_argument("--imported", action="store_true", help="bundles are an imported pair, en-pt and pt-en")
     parser.add_argument("--memory", action="store_true", help="the bundle is from English to Portuguese")
+    parser.add_argument("--effort", action="store_true", help="the bundle is a folder of dragoman adapt")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     asked = parser.parse_args()
     if reason := missing():
@@ -108,7 +115,8 @@ def main() -> None:
         used = {"DRAGOMAN_DATABASE": os.environ.get("DRAGOMAN_DATABASE", "memory")}
         flags = ("--memory", "products") if asked.memory else ()
         with served(bundles, *flags, environment=used) as address:
-            chosen = memory_shots() if asked.memory else imported_shots() if asked.imported else shots()
+            kinds = {"memory": memory_shots, "effort": effort_shots, "imported": imported_shots}
+            chosen = next((made for name, made in kinds.items() if getattr(asked, name)), shots)()
             for shot in chosen:
                 path = take(chromium, address, shot, asked.out.resolve())
                 print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")

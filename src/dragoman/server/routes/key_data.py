@@ -21,7 +21,6 @@ from dragoman.storage.database import erase_key, export_key
 _JSON_LINES = "application/x-ndjson"
 _WEEKS = 12
 _NIGHTS = 30
-_SHOWN = 50  # sentences
 
 
 class Week(BaseModel):
@@ -145,5 +144,5 @@ def _adapted(pipeline: TranslationPipeline, owner: str, folders: dict[str, Path]
             for each in adapted.records[: -_NIGHTS - 1 : -1]
         ]
         state = {"version": adapted.used_version, "versions": adapted.versions}
-        found.append({"name": name, **state, "nights": nights, "changes": shown[:_SHOWN]})
+        found.append({"name": name, **state, "nights": nights, "changes": shown})
     return found
