@@ -111,6 +111,7 @@ def _page(data: dict[str, Any], source: Mapping[str, str], language: str) -> str
         **parts,
         data=json_for_script(data | {"texts": texts["script"] | {key: texts[key] for key in _SHARED}}),
         t=texts,
+        sentence=texts["sentence"].format(**values),
         answer=[line.format(**values) for line in texts["answer"]],
         models=list(data["models"]),
         top=data["top"],

@@ -188,7 +188,9 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Phrases, figures: s
     ]
     rows += [[*_expected(claim, each, word), "–", "–", word("untested")] for each in result.unmeasured]
     lines.append(markdown_table(header, rows))
-    for name, text in (("unfit", claim.unfit), ("choose", claim.choose), ("findings", claim.findings)):
+    if choose := claim.choose.get(word.language):
+        lines.append(f"**{choose}**\n")
+    for name, text in (("unfit", claim.unfit), ("findings", claim.findings)):
         if text.get(word.language):
             lines.append(f"{word(name)}{colon}{text[word.language]}\n")
     lines += images

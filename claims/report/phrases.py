@@ -112,7 +112,6 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
         "zh": "前提和对照除外，一项比较成立即可。",
     },
     "unfit": {"en": "Not tested", "zh": "未检验"},
-    "choose": {"en": "So", "zh": "因此"},
     "earlier": {"en": "Earlier", "zh": "先前"},
     "appendix": {"en": "Qualifications of earlier rounds", "zh": "先前各轮的说明"},
     "limits": {"en": "Limits", "zh": "局限"},

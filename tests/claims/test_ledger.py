@@ -128,3 +128,10 @@ def test_an_unknown_search_is_rejected():
 def test_a_variant_is_a_model_or_a_probe(given: dict[str, str]):
     with pytest.raises(ConfigError, match="either a base or a probe"):
         Variant.model_validate(given)
+
+
+def test_what_follows_from_a_claim_is_on_the_page_of_mechanisms(ledger: Ledger):
+    page = (LEDGER.parent / "docs" / "mechanisms.md").read_text(encoding="utf-8")
+    listed = [each for each in ledger.claims if each.choose]
+    assert listed
+    assert [each.id for each in listed if f"- {each.choose['en']} ({each.id})\n" not in page] == []
