@@ -258,7 +258,10 @@ TMX = '<tmx version="1.4"><header srclang="en"/><body><tu><tuv xml:lang="en"><se
 
 
 def _xml(template: str, tag: str) -> Format:
-    return Format(lambda text: template.replace("@", html.escape(text), 1).encode(), lambda data: _xml_text(data, tag))
+    def read(data: bytes) -> str:
+        return _xml_text(data, tag) or _xml_text(data, "source")  # without a word there is no target
+
+    return Format(lambda text: template.replace("@", html.escape(text), 1).encode(), read)
 
 
 def _strings(before: str, after: str, escapes: dict[str, str], *, braces: bool = False) -> Format:

@@ -14,6 +14,7 @@ from dragoman.documents.strings.scan import PluralForm, ScanInput, StringFormat,
 from dragoman.errors import DataError
 
 _TOKEN = re.compile(r'\s*+("(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++)')
+_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*+\\u")
 _MAX_TOKENS = 400_000
 _FORM = re.compile(r"(.+?)(_ordinal)?_(zero|one|two|few|many|other)")
 _SETTINGS = (
@@ -89,7 +90,7 @@ def scan_values(source: ScanInput) -> Iterator[JsonValue]:
 
 def encode_json(text: str, old: str) -> str:
     """Return a string in the style of another: with escapes for other letters and slashes if that has them."""
-    new = json.dumps(text, ensure_ascii=old.isascii() and "\\u" in old)
+    new = json.dumps(text, ensure_ascii=old.isascii() and _ESCAPE.search(old) is not None)
     return new.replace("/", "\\/") if "\\/" in old else new
 
 

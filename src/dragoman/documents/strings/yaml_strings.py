@@ -1,7 +1,7 @@
 """YAML files of strings: those of Rails, below the code of their language, and those of Symfony, with it in their name.
 
 PyYAML's parser, which is that of Rails too, finds the scalars; the file is edited in place, so comments, anchors and
-quotes stay. Mappings in one line are refused, and so are tags of collections.
+quotes stay. Mappings in one line are refused, and scalars with a tag stay.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import yaml
 
 from dragoman.documents.document import select_target
 from dragoman.documents.formats import read_document
+from dragoman.documents.strings.json_strings import encode_json
 from dragoman.errors import DataError
 from dragoman.markup.tagged_text import TaggedText
 from tests.unit.documents.uppercase_translation import uppercased
@@ -113,6 +114,11 @@ def test_a_selection_inside_of_another_placeable_stays():
 def test_a_line_of_fluent_does_not_start_as_an_attribute():
     document = read_document("a.ftl", b"a =\n    b c\n")
     assert document.write([TaggedText(".b c")], language="de") == b'a =\n    {"."}b c\n'
+
+
+def test_letters_are_escaped_only_in_the_style_of_json():
+    assert encode_json("\u00e9", r'"More \\\u2026"') == r'"\u00e9"'
+    assert encode_json("\u00e9", r'"C:\\users"') == '"\u00e9"'
 
 
 def test_words_of_apple_may_be_without_quotes():
