@@ -27,6 +27,7 @@ class Remembered(NamedTuple):
 
     score: int
     source: str
+    text: str
     memory: str
 
 

@@ -44,19 +44,23 @@ class MemoryReader:
     """Score from which a match replaces a translation."""
     shown: int = SHOWN
     """Score from which matches are returned."""
+    repairs: bool = False
+    """Whether the model repairs similar matches, so that they replace translations as well."""
 
     @classmethod
-    def open(cls, *names: str, database: str | None = None, owner: str = "", used: int = USED) -> Self:
+    def open(
+        cls, *names: str, database: str | None = None, owner: str = "", used: int = USED, repairs: bool = False
+    ) -> Self:
         """Open memories by name, in a database by its URL or the default one."""
         store = open_memory_store(database)
         if not 1 <= used <= 101:
             raise ConfigError(f"memory_threshold must be between 1 and 101, got {used}; {USED} is the same text")
-        return cls(store, tuple(store.get(owner, name) for name in names), used)
+        return cls(store, tuple(store.get(owner, name) for name in names), used, repairs=repairs)
 
     @property
     def state(self) -> list[Any]:
         """All that its matches depend on, as plain values."""
-        return [[each.id, each.units, each.updated] for each in self.memories] + [self.used]
+        return [[each.id, each.units, each.updated] for each in self.memories] + [self.used, self.repairs]
 
     def find(self, source: str, target: str, texts: Sequence[str]) -> list[tuple[MemoryMatch, ...]]:
         """Return the matches of texts that follow each other, the best first."""

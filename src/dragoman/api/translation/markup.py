@@ -11,6 +11,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.api.translation.memory_repair import Scorer, repaired_texts
 from dragoman.api.translation.options import TranslateKeywords, TranslateOptions
 from dragoman.api.translation.text_translator import TextTranslator
 from dragoman.api.translation.translation import (
@@ -29,7 +30,7 @@ from dragoman.markup.protected_spans import find_damage, locate_placeholders, pl
 from dragoman.markup.soft_alignment import SoftAlignment
 from dragoman.markup.tag_projection import project_tags
 from dragoman.markup.tagged_text import Remembered, TaggedText
-from dragoman.storage.memory_reader import KnownTranslations, MemoryMatch, MemoryReader
+from dragoman.storage.memory_reader import USED, KnownTranslations, MemoryMatch, MemoryReader
 
 EMPTY = "an empty translation"
 """Damage of a text without a translation."""
@@ -187,6 +188,9 @@ def translate_markup(
     second: TranslateKeywords = {**first, "alignment": True, "attention": True, "posterior": True}
     texts = done | dict(zip(rest, work.finish(translator.translate(again, **second) if again else []), strict=True))
     damaged = {rest[place]: detail for place, detail in work.damaged.items()}
+    if translator.memory is not None and translator.memory.repairs and isinstance(translator, Scorer):
+        similar = {place: matches[place][0] for place in rest if place in matches and place not in damaged}
+        texts |= _repaired(translator, marked, texts, similar)
     return TranslatedMarkup([texts[place] for place in range(len(marked))], damaged, matches, frozenset(done))
 
 
@@ -208,9 +212,29 @@ def find_segments(
         if chosen and segment.has_words and not segment.spans:
             kept = locate_placeholders(strings, segment.text, chosen.text)
             if kept is not None:
-                unit = Remembered(chosen.score, chosen.source, chosen.memory)
-                done[place] = TaggedText(chosen.text, (), kept, unit)
+                done[place] = TaggedText(chosen.text, (), kept, _remembered(chosen))
     return {place: matches for place, matches in enumerate(found) if matches}, done
+
+
+def _repaired(
+    translator: Scorer, marked: Sequence[TaggedText], texts: Mapping[int, TaggedText], units: Mapping[int, MemoryMatch]
+) -> dict[int, TaggedText]:
+    """Return the repaired translations of similar units, by the index of the segment; none for segments with tags."""
+    places = [n for n, unit in units.items() if unit.score < USED and marked[n].has_words and not marked[n].spans]
+    found = repaired_texts(
+        translator, [marked[n].text for n in places], [texts[n].text for n in places], [units[n] for n in places]
+    )
+    done: dict[int, TaggedText] = {}
+    for n, text in zip(places, found, strict=True):
+        strings = placeholder_strings(marked[n].text, marked[n].kept)
+        kept = None if text is None else locate_placeholders(strings, marked[n].text, text)
+        if text is not None and kept is not None:
+            done[n] = TaggedText(text, (), kept, _remembered(units[n]))
+    return done
+
+
+def _remembered(unit: MemoryMatch) -> Remembered:
+    return Remembered(unit.score, unit.source, unit.text, unit.memory)
 
 
 Unreadable = Callable[[str], tuple[tuple[int, int], ...]]

@@ -20,6 +20,7 @@ from dragoman.api.translation.batching import search_all
 from dragoman.api.translation.forced_decoding import ForcedDecoder
 from dragoman.api.translation.glossary_constraints import CheckedGlossaries
 from dragoman.api.translation.markup import translate_guarded
+from dragoman.api.translation.memory_repair import repaired
 from dragoman.api.translation.options import (
     Cancellation,
     TranslateKeywords,
@@ -296,8 +297,10 @@ class Translator(TextTranslator):
                 search_all(self, [chunk for each in prepared for chunk in each.pending], options, cancelled, shown)
                 return [self.assemble(each) for each in prepared]
 
-            starts, known = check_prefixes(prefixes, texts), self._known_matches(texts)
+            starts, known = check_prefixes(prefixes, texts), self._known_matches(texts) if protect else None
             found = translate_guarded(texts, options, starts, first, run, self.unreadable, known)
+            if known is not None and known[0].repairs and not any(starts):
+                found = repaired(self, found)
         return found[0] if isinstance(text, str) else found
 
     def translate_stream(  # noqa: PLR0913 -- one keyword per option

@@ -15,7 +15,7 @@ import typer
 from dragoman.cli.console import EXIT_STOPPED, echo, print_next, print_warning, report_errors, write_bytes
 from dragoman.cli.options.arguments import MODEL_OR_EXAMPLE, Ensemble, On, Resume, Workers, flag
 from dragoman.cli.options.derive import settings_options
-from dragoman.cli.options.memories import MemoryName, MemoryThreshold
+from dragoman.cli.options.memories import MemoryName, MemoryRepair, MemoryThreshold
 from dragoman.cli.options.models import named_or_example, open_for_text
 from dragoman.cli.options.outputs import Force
 from dragoman.cli.screens.flagged_texts import FailOn, fail_on_document, fail_on_lines, parse_fail_on
@@ -116,6 +116,7 @@ def translate(  # noqa: PLR0913 -- one parameter per option
     workers: Workers = None,
     memory: MemoryName = None,
     memory_threshold: MemoryThreshold = 99,
+    memory_repair: MemoryRepair = False,
     search: SearchSettings,
     engine: EngineSettings,
 ) -> None:
@@ -124,7 +125,7 @@ def translate(  # noqa: PLR0913 -- one parameter per option
     Lines of standard input are translated as they arrive. With -o a large file is translated in constant memory; after
     a crash --resume continues and produces the same bytes.
     """
-    known = None if memory is None else (memory, memory_threshold)
+    known = None if memory is None else (memory, memory_threshold, memory_repair)
     open_model = partial(open_for_text, ensemble=ensemble, search=search, glossary=glossary, memory=known)
     has_nbest = "nbest" in search.model_fields_set
     lines_only = {"--resume": resume, "--nbest": has_nbest, "--alignments": alignments, "--flags": flags}

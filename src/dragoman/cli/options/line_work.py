@@ -67,7 +67,7 @@ def line_work(  # noqa: PLR0913 -- one parameter per option
     form: LineFormat,
     *,
     glossary: Path | None = None,
-    memory: tuple[str, int] | None = None,
+    memory: tuple[str, int, bool] | None = None,
     split: bool = False,
     counted_flags: frozenset[str] = frozenset(),
 ) -> OpenWork:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
-from dragoman.cli.options.arguments import number, option
+from dragoman.cli.options.arguments import flag, number, option
 
 if TYPE_CHECKING:
     from dragoman.storage.database import Database
@@ -40,6 +40,14 @@ MemoryThreshold = Annotated[
         "99 with other numbers or placeholders, less the share of words in common.",
         "--memory-threshold",
         panel=_MEMORY,
+    ),
+]
+MemoryRepair = Annotated[
+    bool,
+    flag(
+        "--memory-repair",
+        "Repair similar matches from 70: the translation of a unit stays, the model translates the words that differ.",
+        _MEMORY,
     ),
 ]
 

@@ -74,14 +74,19 @@ def open_for_text(
     search: SearchSettings | None = None,
     *,
     glossary: Path | None = None,
-    memory: tuple[str, int] | None = None,
+    memory: tuple[str, int, bool] | None = None,
 ) -> Translator | PivotTranslator:
-    """Open a model, an ensemble, or both models of a stored route, with a translation memory and its threshold."""
+    """Open a model, an ensemble, or both models of a stored route.
+
+    `memory` is the name of a translation memory, its threshold, and whether similar matches are repaired.
+    """
     if memory is not None:
         from dragoman.storage.memory_reader import MemoryReader
 
-        reader = MemoryReader.open(memory[0], used=memory[1])
+        reader = MemoryReader.open(memory[0], used=memory[1], repairs=memory[2])
         translator = open_for_text(bundle, ensemble, engine, search, glossary=glossary)
+        if reader.repairs and not hasattr(translator, "score"):
+            raise ConfigError(f"--memory-repair needs one model, and {bundle} is a route of two; leave it out")
         translator.memory = reader
         _print_memory(reader, translator.languages)
         return translator

@@ -389,7 +389,7 @@ def _add_matches(element: Any, target: Any, mids: Sequence[str], translated: Seq
             added.attrib.update({"matchQuality": score, "origin": known.memory})
         else:
             continue  # a match could not refer to it
-        for name, text in (("source", known.source), ("target", each.text)):
+        for name, text in (("source", known.source), ("target", known.text)):
             etree.SubElement(added, etree.QName(space, name)).text = text
         written = [_canonical(each) for each in holder.iterchildren(added.tag)]
         if _canonical(added) not in written and holder is element:
