@@ -162,10 +162,7 @@ def read_json(path: Path) -> Any | None:
 
 
 def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of a log, one per line; none if it does not exist.
-
-    Other lines are skipped: the last line of a running training may be incomplete.
-    """
+    """Yield the JSON objects of a log, none if it is missing; the last line of a running training may be incomplete."""
     if not path.is_file():
         return
     with path.open("rb") as file:

@@ -43,10 +43,7 @@ def calibrate(
     usable: float = 50.0,
     progress: Progress | None = None,
 ) -> CalibrationResult:
-    """Fit the confidence of a direction to a test set, and replace the bundle of the translator by one that has it.
-
-    A translation is usable if its chrF++ with the reference is at least `usable`.
-    """
+    """Fit the probability of a chrF++ of `usable` to a test set, and replace the bundle by one that has it."""
     bundle, *others = translator.bundles
     if others:
         raise ConfigError(f"the model must be one bundle, got an ensemble of {len(translator.bundles)}; name one")

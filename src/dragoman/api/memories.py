@@ -27,10 +27,7 @@ def import_file(
     target: str = "",
     progress: Progress | None = None,
 ) -> Added:
-    """Add the units of a file, with their neighbours in it; units in other languages than the given ones are skipped.
-
-    The languages are required if the file does not state them. Units with codes that are none are skipped.
-    """
+    """Add the units of a file, with their neighbours in it; those in other or unknown languages are skipped."""
     total, progress = Added(), progress or NoProgress()
     progress.begin(f"import {path.name}")
     buffers: dict[tuple[str, str], list[Unit]] = {}

@@ -58,15 +58,9 @@ def prepare(
 ) -> PreparedData:
     """Clean, deduplicate and split corpora, train the tokenizer, and write shards.
 
-    Run again, it repeats only the stages whose input changed.
-
-    Args:
-        config: Configuration, or a file or project folder that has it.
-        folder: Folder that relative paths start from; by default that of the file, or the current folder.
-        overrides: Settings in the form ``section.name=value``.
-        processes: Number of processes.
-        progress: Receives the progress; by default a notebook shows it.
-        allow_network: Read corpora from URLs of the network.
+    Run again, it repeats only the stages whose input changed. Relative paths start from `folder`; by default that of
+    the file, or the current folder. `overrides` have the form ``section.name=value``. `allow_network` allows corpora
+    at URLs. A notebook shows the progress, unless `progress` receives it.
     """
     from dragoman.api.training.preparation import prepare_corpora
 
@@ -88,17 +82,11 @@ def train(
 ) -> TrainResult:
     """Train a model, and write checkpoints, curves and a bundle; data that were never prepared are prepared first.
 
-    Several processes train together when a launcher such as torchrun starts them; the data must be prepared before.
-
-    Args:
-        config: Configuration, or a file or project folder that has it.
-        folder: Folder that relative paths start from; by default that of the file, or the current folder.
-        overrides: Settings in the form ``section.name=value``; a resumed run also has those it was started with.
-        run: Folder of the run; by default ``run`` in `folder`.
-        resume: Resume from the newest checkpoint, or start if there is none.
-        callbacks: Receive events of the training; by default a notebook shows them.
-        loader_workers: Number of processes that load batches; 0 loads them in this process.
-        allow_network: Read corpora and test sets from URLs of the network.
+    `folder`, `overrides` and `allow_network` are those of `prepare`. The folder of the run is by default ``run`` in
+    `folder`. With `resume` it continues from the newest checkpoint, or starts if there is none; a resumed run also has
+    the overrides it was started with. `callbacks` receive events; by default a notebook shows them. 0 loader workers
+    load batches in this process. Several processes train together when a launcher such as torchrun starts them; the
+    data must be prepared before.
     """
     limit_kernel_caches()
     from dragoman.api.training.checked_training import open_training
@@ -110,7 +98,7 @@ def train(
     from dragoman.api.training.training_run import train_model
 
     if not callbacks and in_notebook():
-        from dragoman.api.notebook.training_display import TrainingDisplay
+        from dragoman.training.callbacks.status import TrainingDisplay
 
         callbacks = [TrainingDisplay()]
     with network_access(allow_network):
@@ -142,27 +130,8 @@ def evaluate(  # noqa: PLR0913 -- one keyword per setting
 ) -> Evaluation:
     """Score systems on a test set, and test the differences from the baseline for significance.
 
-    Args:
-        systems: Run folders, bundles or files of translations; a dictionary gives them names.
-        sources: Source file or sentences. Bundles translate them; files of translations are scored unchanged.
-        references: Reference file or sentences.
-        search: Search settings of bundles.
-        engine: Engine of bundles.
-        precision: Precision of the engine.
-        threads: Number of threads; all cores by default.
-        batch_tokens: Number of source tokens per batch.
-        baseline: Name of the system that the others are compared with; the first by default.
-        languages: Source and target language; those of the bundles by default.
-        metrics: Any of ``bleu``, ``chrf`` and ``ter``.
-        resamples: Number of bootstrap resamples of confidence intervals; 0 disables intervals.
-        test_kind: Paired significance test, ``bootstrap`` or ``randomization``.
-        trials: Number of trials of the paired test; that of sacreBLEU by default.
-        by_length: Score by source length, too.
-        flags: Count quality flags.
-        probes: Measure the effect of typos, case, missing punctuation, single words and long input.
-        comet: Name of a COMET model to score with.
-        comet_python: Python interpreter with the package unbabel-comet.
-        progress: Receives the progress; by default a notebook shows it.
+    Systems are run folders, bundles or files of translations; a dictionary gives them names. Bundles translate the
+    sources; files of translations are scored unchanged. The other keywords are the options of ``dragoman evaluate``.
     """
     given = locals() | {"metrics": (metrics,) if isinstance(metrics, str) else tuple(metrics)}
     from dragoman.api.evaluation.evaluator import evaluate_systems
@@ -199,20 +168,8 @@ def compare(  # noqa: PLR0913 -- one keyword per setting
 ) -> ComparisonReport:
     """Compare systems: settings and training curves, and on a test set scores, sentences and attention.
 
-    Args:
-        systems: Run folders, bundles or files of translations; a dictionary gives them names.
-        sources: Source file or sentences. Without a test set, only the records of the runs are compared.
-        references: Reference file or sentences.
-        output: HTML file for the report.
-        sentences: Number of sentences to show whose translations differ most.
-        maps: Number of sentences to show with attention maps.
-        search: Search settings of bundles.
-        engine: Engine of bundles.
-        precision: Precision of the engine.
-        threads: Number of threads; all cores by default.
-        baseline: Name of the system that the others are compared with; the first by default.
-        languages: Source and target language; those of the bundles by default.
-        progress: Receives the progress; by default a notebook shows it.
+    The arguments are those of `evaluate`. Without a test set, only the records of the runs are compared. `output` is an
+    HTML file, which shows `sentences` whose translations differ most and attention maps of `maps` sentences.
     """
     from dragoman.api.evaluation.comparison import ScoredTestSet, compare_systems
 
@@ -257,17 +214,8 @@ def align(  # noqa: PLR0913 -- one keyword per setting
 ) -> list[Links]:
     """Align the words of sentence pairs by attention; each link is (source word, target word), counted from 0.
 
-    Args:
-        translator: Translator or bundle from source to target.
-        sources: Source file or sentences.
-        targets: File or list of their translations.
-        backward: Translator or bundle from target to source; the links of both directions are combined.
-        layer: Layer, from 1; the last but one by default.
-        head: Head, from 1, or the mean of all heads.
-        reading: Step of a word: the step that predicts it, the step that reads it as input, or the first given the
-            word, by its source position (``posterior``) or by its source word alone (``lexical``).
-        symmetrization: Combination of both directions.
-        words: ``usual``, or ``spaces`` for words that are delimited by white space only.
+    With `backward`, a translator or bundle from target to source, the links of both directions are combined. The other
+    keywords are the options of ``dragoman align``.
     """
     given = locals()
     from dragoman.api.alignment.align_pairs import align_pairs
@@ -291,14 +239,9 @@ def inspect(
 ) -> InspectionResult:
     """Inspect the translation of one sentence: attention, candidates of each step, search tree, counterfactuals.
 
-    Args:
-        translator: Translator on the torch engine, or a bundle.
-        text: Source sentence.
-        target: Translation to inspect instead of the translator's.
-        prefix: Text that the translation must begin with.
-        counterfactuals: Number of other words to try at each word of the translation.
-        search_tree: Record the search tree.
-        output: File for a page (``.html``), the attention map (``.svg``), or the data (``.json``).
+    `target` is a translation to inspect instead of the translator's, and `prefix` text that it must begin with. At each
+    word `counterfactuals` other words are tried. `output` is a page (``.html``), the attention map (``.svg``), or the
+    data (``.json``).
     """
     from dragoman.api.inspection.inspector import inspect_sentence
     from dragoman.inspection.pages.inspection import INSPECTION_SUFFIXES, write_inspection
@@ -320,14 +263,7 @@ def export(
     precision: Literal["auto", "float32", "int8"] = "auto",
     output: Path | str | None = None,
 ) -> ExportResult:
-    """Export a bundle for CTranslate2 (Transformers) or ONNX Runtime (recurrent models).
-
-    Args:
-        bundle: Bundle, run or project folder.
-        to: Target engine.
-        precision: Precision of the exported weights; auto is the one that engines use by default.
-        output: Folder of the export; by default in the cache, where engines find it.
-    """
+    """Export a bundle for CTranslate2 (Transformers) or ONNX Runtime (recurrent models), as ``dragoman export``."""
     from dragoman.engines.export_cache import export_bundle
 
     opened = bundle if isinstance(bundle, Bundle) else open_located(bundle)

@@ -139,10 +139,7 @@ def print_json(value: object) -> None:
 
 
 def print_table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> None:
-    """Print columns padded to their widest cell, as plain text; columns in `right` are right-aligned.
-
-    On a terminal the last column is wrapped to its width.
-    """
+    """Print columns padded to their widest cell, those in `right` right-aligned; a terminal wraps the last one."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     indent = sum(widths[:-1]) + 2 * (len(widths) - 1)
     room = (shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize) - indent

@@ -182,41 +182,20 @@ def check_overrides(overrides: list[str] | None) -> list[str] | None:
 def usage_message(error: Any) -> str:
     """Return the message of an error of the parser."""
     ctx, message, kind = getattr(error, "ctx", None), str(error.message).rstrip("."), type(error).__name__
-    parameter, option = getattr(error, "param", None), getattr(error, "option_name", "")
     if ctx is None:
         return message
-    usage, see = usage_line(ctx.command, ctx.command_path), f"; see {ctx.command_path} --help"
-    if kind in ("MissingParameter", "BadOptionUsage"):
-        return f"{error.format_message().rstrip('.')}; write {_written(parameter, option, ctx, usage)}"
+    see, parameter = f"; see {ctx.command_path} --help", getattr(error, "param", None)
     if kind == "BadParameter" and parameter is not None:
+        name = metavar_of(parameter) if parameter.param_type_name == "argument" else max(parameter.opts, key=len)
         rule = message if message.startswith("must ") else f"is not valid: {message}"
-        return f"{_name(parameter)} {rule}{'' if ';' in rule else see}"
+        return f"{name} {rule}{'' if ';' in rule else see}"
     if kind == "NoSuchOption":
-        return f"{option} is no option of {ctx.command_path}{_similar_option(option, ctx) or see}"
+        name = error.option_name
+        return f"{name} is no option of {ctx.command_path}{_similar_option(name, ctx) or see}"
     if unknown := re.match(r"No such command '(.*?)'", message):
         near = did_you_mean(unknown[1], ctx.command.commands)
         return f"{unknown[1]} is no command of {ctx.command_path}{near or see}"
-    if extra := re.search(r"unexpected extra argument\S* \((.*)\)", message):
-        message, see = f"{extra[1]} is too much: the command is {usage}", f"; {_one_argument(ctx)}"
-    return f"{message}{see}"
-
-
-def _one_argument(ctx: Any) -> str:
-    """Return what to do instead of giving several arguments; two files of text are a corpus."""
-    if not any(each.param_type_name == "argument" for each in ctx.command.params):
-        return "it takes options only"
-    if ctx.info_name in ("check", "prepare", "train"):
-        return "make a project of two text files with dragoman new --corpus, and quote a name with spaces"
-    return "quote a name with spaces"
-
-
-def _written(parameter: Any, option: str, ctx: Any, usage: str) -> str:
-    """Return how an option, or the command with an argument, is written, with the meaning of the parameter."""
-    found = parameter or next((each for each in ctx.command.get_params(ctx) if option in each.opts), None)
-    if found is None:
-        return usage
-    form = usage if found.param_type_name == "argument" else f"{_name(found)} {metavar_of(found)}".rstrip()
-    return f"{form} ({(found.help or '').rstrip('.')})"
+    return f"{error.format_message().rstrip('.')}{see}"
 
 
 def _similar_option(option: str, ctx: Any) -> str:
@@ -228,7 +207,3 @@ def _similar_option(option: str, ctx: Any) -> str:
         if setting := find_setting(option.lstrip("-").replace("-", "_")):
             return f"; write --set {setting}=…"
     return did_you_mean(option, [name for name in legal if name.startswith("--")], prefix="--")
-
-
-def _name(parameter: Any) -> str:
-    return metavar_of(parameter) if parameter.param_type_name == "argument" else str(max(parameter.opts, key=len))

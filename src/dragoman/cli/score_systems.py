@@ -48,10 +48,7 @@ def score_systems(
     search: SearchSettings,
     engine: EngineSettings,
 ) -> tuple[Evaluation, list[str], list[str]]:
-    """Translate the test set with every system and score it; return the evaluation, the sources and the references.
-
-    Without a test set, it is that of the first system's run.
-    """
+    """Score every system on the test set, or that of the first run; return evaluation, sources and references."""
     from dragoman.api.evaluation.evaluator import evaluate_systems
     from dragoman.cli.screens.progress import ProgressDisplay
 

@@ -113,10 +113,7 @@ class _Pending(Generic[Task]):
 
 
 class WorkerPool(Generic[Task, Result]):
-    """Workers that `open_` creates, one per process; Ray must be initialised. `description` is that of all of them.
-
-    `ahead` tasks are given to each worker. After `stall_timeout` seconds without a finished task, `run` fails.
-    """
+    """Workers with `ahead` tasks each; `run` fails after `stall_timeout` seconds without a finished task."""
 
     def __init__(
         self,

@@ -72,11 +72,7 @@ def read_toml_text(path: Path, name: str, *, missing: str, fix: str) -> str:
 
 
 def parse_toml(text: str, name: str, fix: str = "correct it there") -> dict[str, Any]:
-    """Return the table of a TOML text; `name` and `fix` are used in messages.
-
-    Raises:
-        ConfigError: The text is not valid TOML, or has a key that is too long.
-    """
+    """Return the table of a TOML text; raises `ConfigError`, with `name` and `fix`, if it is invalid."""
     if _LONG_KEY.search(text):
         raise ConfigError(f"{name} has a key of more than {_MAX_PARTS} parts; shorten it")
     try:

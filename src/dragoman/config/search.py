@@ -116,10 +116,7 @@ class SearchSettings(Settings):
                 raise SettingError(f"{{{name}}} needs {{{other}}}; add that one, or leave this out")
 
     def limit(self, source: int, longest: int | None, least: int = 1) -> int:
-        """Return the maximum number of target tokens, end included, for a source of `source` tokens.
-
-        `longest` is the limit of the model. There is always room for `least` tokens, those of required phrases.
-        """
+        """Return the maximum of target tokens for `source` tokens, with room for `least` of phrases."""
         limit = max(self.max_length or 2 * source + 20, least)
         return limit if longest is None else min(limit, longest)
 

@@ -31,11 +31,7 @@ _OTHER_VARIABLES = frozenset(
 """Variables of other parts of Dragoman and of its tests."""
 _KUBERNETES_VARIABLE = re.compile(r"SERVICE_(HOST|PORT)(_\w+)?|PORT_\d+_\w+")
 _BOOLEANS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
-_PARSERS: Mapping[type, Callable[[str], Any]] = {
-    bool: lambda text: _BOOLEANS[text.lower()],
-    int: int,
-    float: float,
-}
+_PARSERS: Mapping[type, Callable[[str], Any]] = {bool: lambda text: _BOOLEANS[text.lower()], int: int, float: float}
 
 
 def leaf_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:

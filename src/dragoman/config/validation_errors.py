@@ -28,10 +28,7 @@ _RULES = {
 
 
 class SettingError(ConfigError):
-    """A violated rule between settings.
-
-    ``{name}`` in the template is a setting if it is not in `values`; front ends insert the name that the user wrote.
-    """
+    """A violated rule; ``{name}`` without a value is a setting, which front ends replace by what the user wrote."""
 
     def __init__(self, template: str, **values: object) -> None:
         self.template, self.values = template, values
@@ -105,10 +102,7 @@ def setting_name(location: Iterable[object]) -> str:
 
 
 def error_message(fault: Mapping[str, Any], name: str, known: Iterable[str] = (), *, show_value: bool = True) -> str:
-    """Return the message of one pydantic error about the setting `name`.
-
-    `known` are the legal names in its table. `show_value=False` keeps the text of users out of the message.
-    """
+    """Return the message of one pydantic error about the setting `name`; `known` are the legal names in its table."""
     kind, value, context = fault["type"], fault["input"], fault.get("ctx", {})
     got = shown(value) if show_value else _json_type(value)
     if kind == "missing":

@@ -110,11 +110,7 @@ class InspectionResult:
         return bool(self.predicted.shape[0])
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values; numbers that are not finite become None.
-
-        Adds ``entropy`` [layers][heads][target words] and ``coverage`` [layers][heads][source words] of ``predicted``
-        without the row of the end.
-        """
+        """Return plain values, None where not finite, with entropy and coverage of `predicted` without the end."""
         words = self.predicted[:, :, : len(self.target_words)]
         maps = {"predicted": self.predicted, "given": self.given, "steps": self.steps}
         maps |= {"entropy": entropy(words), "coverage": coverage(words)[..., : len(self.source_words)]}
@@ -133,20 +129,14 @@ def _json_value(value: Any) -> Any:
 
 
 def entropy(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the entropy of each row in bits; 0 if all weight is on one word. Shapes: [tgt, src] -> [tgt].
-
-    Rows that do not sum to 1, as in local attention, are normalized.
-    """
+    """Return the entropy in bits of each row, which need not sum to 1. Shapes: [tgt, src] -> [tgt]."""
     shares = weights / np.maximum(weights.sum(-1, keepdims=True), np.finfo(np.float64).tiny)
     bits: NDArray[np.float64] = -(shares * np.log2(np.maximum(shares, np.finfo(np.float64).tiny))).sum(-1)
     return np.maximum(bits, 0.0)
 
 
 def coverage(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the total attention on each source word, about 1 per word. Shapes: [tgt, src] -> [src].
-
-    Pass only rows of words, without the row of the end.
-    """
+    """Return the total attention of rows of words on each source word, about 1 each. Shapes: [tgt, src] -> [src]."""
     total: NDArray[np.float64] = weights.sum(-2)
     return total
 

@@ -47,12 +47,7 @@ def render(template: str, **values: object) -> Markup:
 
 
 def render_page(
-    template: str,
-    *,
-    title: str,
-    styles: Sequence[str],
-    script: str | None = None,
-    **values: object,
+    template: str, *, title: str, styles: Sequence[str], script: str | None = None, **values: object
 ) -> str:
     """Render a page, to be written as UTF-8, with these style sheets and one script inlined."""
     parts = inlined(map(read_asset, styles), "" if script is None else read_asset(script))

@@ -74,10 +74,7 @@ class _Axis:
 def line_chart_svg(
     title: str, lines: Sequence[Series], *, across: Scale, up: Scale, name: str, description: str = ""
 ) -> str:
-    """Draw a chart; `name` is unique on the page. Return an empty string if no line has a point.
-
-    The default description lists the first and the last point of each line, in English.
-    """
+    """Draw a chart with a unique `name`, empty without points; it describes the ends of each line by default."""
     drawn = [_thin(line) for line in lines]
     drawn = [line for line in drawn if line.points]
     if not drawn:

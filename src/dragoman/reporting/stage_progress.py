@@ -113,6 +113,35 @@ class StageView(Protocol):
         """Show a finished stage."""
 
 
+class LineView:
+    """Shows stages as few plain lines; with `is_quiet` nothing of a stage that ends before its first update."""
+
+    every, gap = 10.0, "  "
+
+    def __init__(self, write: Callable[[str], object], *, is_quiet: bool = False) -> None:
+        self._write, self._is_quiet = write, is_quiet
+
+    def begin(self, stage: StageProgress) -> None:
+        if not self._is_quiet:
+            self._write(f"{stage.name} …")
+
+    def update(self, stage: StageProgress) -> None:
+        """Show the progress, unless the stage is complete."""
+        if stage.share is not None and stage.share >= 1.0:
+            return
+        self._is_quiet = False
+        share = "" if stage.share is None else f"{stage.share:.0%}".replace("%", " %")
+        parts = (share, stage.done, stage.rate, stage.left)
+        self._write(f"  {stage.name}: {', '.join(part for part in parts if part)}")
+
+    def end(self) -> None:
+        """Do nothing."""
+
+    def print(self, mark: str, text: str) -> None:
+        if not self._is_quiet:
+            self._write(f"{mark} {text}")
+
+
 class StageTracker:
     """Shows the stages of long work in a view: a `dragoman.progress.Progress`. Only a few of its updates are shown."""
 
@@ -131,10 +160,7 @@ class StageTracker:
         self._view.begin(self._stage)
 
     def advance(self, share: float | None, pairs: int = 0, *, before: tuple[float, int] | None = None) -> None:
-        """Set the progress of the current stage; `share` is None if unknown.
-
-        `before` are share and pairs of earlier runs, if more are known than at the beginning.
-        """
+        """Set the progress of the current stage, None if unknown; `before` are share and pairs of earlier runs."""
         stage, now = self._stage, self._clock()
         if stage is None:
             return

@@ -48,10 +48,7 @@ class BatchRecord:
 
 
 class ServerMetrics:
-    """Metrics of one server, in a separate Prometheus registry.
-
-    All calls are made on the thread of the event loop, and must be fast.
-    """
+    """Metrics of one server, in a registry of its own; calls are made on the event loop, and must be fast."""
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()

@@ -75,11 +75,7 @@ NATIVE = Dialect()
 
 @dataclass(frozen=True)
 class TranslationRequest:
-    """Texts to translate, and how.
-
-    Routes pass language codes as the client wrote them, and possibly ``auto`` as the source; the service requires codes
-    of its routes.
-    """
+    """Texts to translate, and how; routes pass codes as clients wrote them, the service needs those of its routes."""
 
     texts: Sequence[str]
     source: str

@@ -3,12 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.api.alignment.word_attention import (
-    OnPairs,
-    WordAttention,
-    check_choice,
-    word_attention,
-)
+from dragoman.api.alignment.word_attention import OnPairs, WordAttention, check_choice, word_attention
 from dragoman.api.files.input_lines import STDIN, read_lines
 from dragoman.api.translation.options import PairError
 from dragoman.api.translation.translator import Translator
@@ -25,11 +20,7 @@ def align_pairs(
     *,
     on_pairs: OnPairs | None = None,
 ) -> list[Links]:
-    """Return links between the words of sources and of their translations, source first, counted from 0.
-
-    `backward` translates from target to source; with it the links of both directions are combined. `on_pairs` receives
-    the number of pairs of each batch; with two translators each pair counts twice.
-    """
+    """Return the links of each pair, source first, counted from 0; those of both directions with `backward`."""
     settings = settings or AlignmentSettings()
     maps = attention_both_ways(forward, backward, sources, targets, settings, on_pairs=on_pairs)
     return [ahead.links_with(back, settings.symmetrization) for ahead, back in maps]
@@ -65,11 +56,7 @@ def read_gold(
     first: int | None = None,
     by_spaces: bool = True,
 ) -> list[GoldLinks]:
-    """Return the gold links of each pair. A link to a missing word is a `DataError`.
-
-    Words are delimited by white space; without `by_spaces` they may be others, and only negative numbers are errors.
-    See `parse_gold_links` for the other arguments.
-    """
+    """Return the gold links of each pair; a link to a missing word, by white space, is a `DataError`."""
     lines, name = read_lines(path), "standard input" if str(path) == STDIN else str(path)
     lengths = None
     if by_spaces:

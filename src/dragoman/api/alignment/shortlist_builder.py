@@ -26,10 +26,7 @@ _Pair = tuple[Sequence[int], Sequence[int]]
 
 @dataclass(frozen=True)
 class ShortlistResult:
-    """The new bundle, and counts for a report.
-
-    `mean_candidates`, and `covered`, the share of target tokens in the shortlists, are those of the first pairs.
-    """
+    """The new bundle, and counts for a report; `covered` is the share of target tokens in the shortlists."""
 
     bundle: Bundle
     pairs: int

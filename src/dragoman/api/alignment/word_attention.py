@@ -16,12 +16,7 @@ from dragoman.api.translation.word_alignment import WordAlignment, require_atten
 from dragoman.config.alignment import USUAL_MAP, AttentionChoice, AttentionReading, Symmetrization
 from dragoman.engines.protocol import AttentionEngine, Engine, EnsembleEngine
 from dragoman.errors import ConfigError
-from dragoman.evaluation.word_alignment import (
-    SYMMETRIZATIONS,
-    Links,
-    product_links,
-    swapped,
-)
+from dragoman.evaluation.word_alignment import SYMMETRIZATIONS, Links, product_links, swapped
 
 OnPairs = Callable[[int], None]
 """Receives the number of pairs of each batch."""
@@ -59,10 +54,7 @@ def word_attention(
     by_spaces: bool = False,
     on_pairs: OnPairs | None = None,
 ) -> list[WordAttention]:
-    """Return one attention map per pair; only the torch engine provides other maps and words than the default.
-
-    A pair that is too long is a `PairError`.
-    """
+    """Return one attention map per pair; a pair that is too long is a `PairError`."""
     choice = choice or USUAL_MAP
     if not isinstance(translator.engine, AttentionEngine):
         check_default(translator.engine, choice, by_spaces=by_spaces)
@@ -110,12 +102,7 @@ def _check_spaces(number: int, found: WordAttention, sources: Sequence[str], tar
 
 
 def check_choice(
-    translator: Translator,
-    sources: Sequence[str],
-    targets: Sequence[str],
-    choice: AttentionChoice,
-    *,
-    by_spaces: bool,
+    translator: Translator, sources: Sequence[str], targets: Sequence[str], choice: AttentionChoice, *, by_spaces: bool
 ) -> None:
     """Raise `ConfigError` if the model lacks the chosen layer or head; the first pair is computed for the check."""
     if not isinstance(translator.engine, AttentionEngine):

@@ -126,10 +126,7 @@ T = TypeVar("T")
 
 
 def date_corpus(pairs: int, *, validation: int, test: int, seed: int) -> dict[str, list[Pair]]:
-    """Return pairs of a spelling and its ISO form: ``train``, ``validation`` and ``test``, determined by the seed.
-
-    No date is in two sets. Each held-out date occurs once, and all spellings equally often.
-    """
+    """Return pairs of a spelling and its ISO form by set, determined by the seed; no date is in two sets."""
     draw = random.Random(seed).random  # the only method with the same numbers in every version of Python
     days = sorted((FIRST + timedelta(days=days) for days in range((LAST - FIRST).days + 1)), key=lambda _: draw())
     held_out, rest = days[: validation + test], days[validation + test :]
@@ -161,10 +158,7 @@ def check_demo_folder(folder: Path) -> None:
 
 
 def write_project(folder: Path, corpus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
-    """Write the configuration and the corpus; a folder with other files is a `ConfigError`.
-
-    The configuration is written first: it identifies the folder of a demo.
-    """
+    """Write the configuration first, which identifies a demo, and the corpus; other folders are a `ConfigError`."""
     check_demo_folder(folder)
     config = folder / PROJECT
     (folder / "corpus").mkdir(parents=True, exist_ok=True)

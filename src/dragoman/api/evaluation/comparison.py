@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dragoman.api.evaluation.system_arguments import System, bundle_of, run_of
 from dragoman.bundle import Bundle
 from dragoman.bundle.bundle_config import shared_config
@@ -15,11 +17,14 @@ from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.results import Evaluation, MemberResult
 from dragoman.files import finite_number, read_json, read_json_lines, sha256_of_file
 from dragoman.inspection.comparison.report_types import (
+    OTHER_QUANTITIES,
     TRAINING_LOSS,
     VALIDATION_LOSS,
+    AttentionComparison,
     ComparisonReport,
     Curve,
     ModelDetails,
+    SystemAttention,
     TrainingSummary,
 )
 from dragoman.run_files import LOG, PROJECT, RECORD
@@ -56,6 +61,8 @@ class _LogReader:
             self.tokens += tokens or 0.0
             self.seconds += tokens / speed if tokens and speed else 0.0
             self._add(TRAINING_LOSS, update, entry.get("loss"))
+            for name in OTHER_QUANTITIES:
+                self._add(name, update, entry.get(name.replace(" ", "_")))
             return
         self.seconds += finite_number(entry.get("seconds")) or 0.0
         self._add(VALIDATION_LOSS, update, entry.get("loss"))
@@ -163,7 +170,7 @@ def compare_systems(
     command: str = "",
     tell: Callable[[str], None] = lambda _: None,
 ) -> ComparisonReport:
-    """Build a comparison report; without a test set, from the records of runs only.
+    """Build a comparison report; without a test set, from the records of runs only, with their validation samples.
 
     The report has `sentences` that are translated most differently, and attention maps of `maps` sentences. `tell`
     receives progress messages.
@@ -178,7 +185,8 @@ def compare_systems(
         for number, system in enumerate(systems)
     }
     if test is None:
-        return ComparisonReport(models, None, package_versions(), machine_info().signature, command)
+        samples = validation_samples(systems)
+        return ComparisonReport(models, None, package_versions(), machine_info().signature, command, attention=samples)
     from dragoman.api.evaluation.comparison_examples import (  # noqa: PLC0415 -- needs sacrebleu, which records do not
         attention_examples,
         select_readable,
@@ -200,6 +208,28 @@ def compare_systems(
         attention=attention_examples(systems, evaluation, sources, references, positions, threads=threads),
         notes=(_FIRST_MEMBER,) if any(len(members) > 1 for members in models.values()) else (),
     )
+
+
+def validation_samples(systems: Sequence[System]) -> tuple[AttentionComparison, ...]:
+    """Return the samples of the last validation of the first run of each system, with their attention."""
+    found: dict[tuple[str, str], list[SystemAttention]] = {}
+    for system in systems:
+        run = run_of(system.members[0])
+        samples: list[dict[str, Any]] = []
+        for entry in read_json_lines(run / LOG) if run else ():
+            samples = entry.get("samples") or samples
+        for sample in samples:
+            source, reference, text = (_text(sample.get(name)) for name in ("source", "reference", "translation"))
+            found.setdefault((source, reference), []).append(_sample_attention(system.name, text, sample))
+    return tuple(AttentionComparison(number, *key, tuple(maps)) for number, (key, maps) in enumerate(found.items(), 1))
+
+
+def _sample_attention(system: str, translation: str, sample: Mapping[str, Any]) -> SystemAttention:
+    source, target = (tuple(map(str, sample.get(f"{side}_words") or ())) for side in ("source", "target"))
+    weights = np.array(sample.get("weights") or [], dtype=np.float64)
+    if not weights.size or weights.shape != (len(target), len(source)):
+        return SystemAttention(system, translation, note="no map: this model has no attention")
+    return SystemAttention(system, translation, source, target, weights)
 
 
 def _members(system: System, results: Sequence[MemberResult] | None) -> tuple[ModelDetails, ...]:

@@ -27,10 +27,7 @@ _MIN_WORDS, _MAX_WORDS = 4, 30  # of a source whose map is readable next to othe
 def sentence_examples(
     evaluation: Evaluation, sources: Sequence[str], references: Sequence[str], maximum: int
 ) -> tuple[SentenceComparison, ...]:
-    """Return the sentences with the largest difference between scores, in descending order.
-
-    A system is represented by its first member. Sentences with equal translations are omitted.
-    """
+    """Return the sentences with the largest differences between scores of first members, in descending order."""
     translations = {system.name: system.members[0].hypotheses for system in evaluation.systems}
     if maximum < 1 or len(translations) < 2:
         return ()

@@ -6,13 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dragoman.api.evaluation.member_run import (
-    BackgroundStatistics,
-    EvaluatedMember,
-    TestOutput,
-    open_member,
-    translate_test_set,
-)
+from dragoman.api.evaluation.member_run import EvaluatedMember, TestOutput, open_member, translate_test_set
 from dragoman.api.evaluation.precheck import (
     check_language,
     check_systems,
@@ -44,7 +38,7 @@ from dragoman.evaluation.results import (
     TestSet,
 )
 from dragoman.evaluation.robustness import score_perturbation
-from dragoman.evaluation.significance import Statistics, paired_test
+from dragoman.evaluation.significance import Statistics, corpus_statistics, paired_test
 from dragoman.progress import NoProgress, Progress
 
 _SUBSET_METRICS = (
@@ -173,13 +167,13 @@ class _EvaluationRun:
 
     def evaluate_member(self, member: EvaluatedMember, key: _MemberKey) -> MemberResult:
         """Translate, unless the member is a file of translations, and score."""
-        metrics, language = self.settings.metrics, self.languages[1]
-        with BackgroundStatistics(self.references, metrics=metrics, language=language) as statistics:
-            output = self._translate(member, statistics)
-            self.progress.begin(f"scoring {member.name}")
-            began = time.perf_counter()
-            self.statistics[key] = statistics.statistics()
-            self.timer.add("scoring", began)
+        output = self._translate(member)
+        self.progress.begin(f"scoring {member.name}")
+        began = time.perf_counter()
+        self.statistics[key] = corpus_statistics(
+            output.hypotheses, self.references, metrics=self.settings.metrics, language=self.languages[1]
+        )
+        self.timer.add("scoring", began)
         return self._score(member, output, self.statistics[key])
 
     def _score(self, member: EvaluatedMember, output: TestOutput, statistics: Sequence[Statistics]) -> MemberResult:
@@ -238,9 +232,8 @@ class _EvaluationRun:
         ]
         return tuple(weakest_test(tests) for tests in zip(*results, strict=True))
 
-    def _translate(self, member: EvaluatedMember, statistics: BackgroundStatistics) -> TestOutput:
+    def _translate(self, member: EvaluatedMember) -> TestOutput:
         if member.lines is not None:
-            statistics.add(member.lines)
             return TestOutput(list(member.lines))
         assert member.bundle is not None
         progress, began = self.progress, time.perf_counter()
@@ -252,12 +245,7 @@ class _EvaluationRun:
                 self.tell(line)
         progress.begin(f"translating with {member.name}")
         output = translate_test_set(
-            translator,
-            self.sources,
-            flags=self.settings.flags,
-            perturb=self.settings.probes,
-            progress=progress,
-            statistics=statistics,
+            translator, self.sources, flags=self.settings.flags, perturb=self.settings.probes, progress=progress
         )
         self.timer.add("translating", began)
         return output
@@ -315,9 +303,7 @@ def _languages(members: Mapping[str, list[EvaluatedMember]], given: Direction | 
             if languages is None:
                 listed = ", ".join(":".join(direction) for direction in each.directions[:_LISTED_DIRECTIONS])
                 raise SettingError(
-                    "{languages} is no direction of {name}, which has {listed}",
-                    name=each.name,
-                    listed=listed,
+                    "{languages} is no direction of {name}, which has {listed}", name=each.name, listed=listed
                 )
             choose_direction(each.directions, *languages)
     return languages or ("", "")

@@ -1,14 +1,10 @@
-"""Translate a test set with one model of a system, measure its time and memory, count statistics meanwhile."""
+"""Translate a test set with one model of a system, and measure its time and memory."""
 
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
-
-import numpy as np
 
 from dragoman.api.evaluation.system_arguments import bundle_of
 from dragoman.api.files.input_lines import read_lines
@@ -26,61 +22,15 @@ from dragoman.evaluation.robustness import (
     PerturbedTexts,
     sample_positions,
 )
-from dragoman.evaluation.significance import Statistics, corpus_statistics
 from dragoman.files import sha256_of_file
 from dragoman.progress import Progress
 from dragoman.reporting.number_format import format_count
 from dragoman.text.words import count_words
 
-_LINES_PER_TASK = 512  # lines per task: an interrupt waits for at most one block
-
-_Computed = tuple[tuple[Statistics, ...], float]
 _FIELDS, _WITH_FIELDS = "|||", 0.5  # separator of the fields of a line, and the share of lines that have it
 _BLOCK = 512  # sentences per call and progress update
 _MAX_PERTURBED = 500  # sentences
 _WARM_UP = 4  # sentences translated before the measurement
-
-
-class BackgroundStatistics:
-    """Computes the statistics of translations as they arrive; a context manager."""
-
-    def __init__(self, references: Sequence[str], *, metrics: Sequence[str], language: str) -> None:
-        self._references = references
-        self._metrics, self._language = metrics, language
-        self._added = 0
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="statistics")
-        self._futures: list[Future[_Computed]] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._pool.shutdown(wait=kind is None, cancel_futures=True)
-
-    def add(self, hypotheses: Sequence[str]) -> None:
-        """Add the translations that follow those added before."""
-        for first in range(0, len(hypotheses), _LINES_PER_TASK):
-            block = hypotheses[first : first + _LINES_PER_TASK]
-            references = self._references[self._added : self._added + len(block)]
-            self._added += len(block)
-            self._futures.append(self._pool.submit(self._compute, block, references))
-
-    def cpu_seconds(self) -> float:
-        """Return the CPU time of the finished tasks."""
-        return sum(future.result()[1] for future in self._futures if future.done())
-
-    def statistics(self) -> tuple[Statistics, ...]:
-        """Return the statistics of all added translations, one per metric."""
-        parts = [future.result()[0] for future in self._futures]
-        return tuple(
-            Statistics(same[0].metric, same[0].language, np.concatenate([each.counts for each in same]))
-            for same in zip(*parts, strict=True)
-        )
-
-    def _compute(self, hypotheses: Sequence[str], references: Sequence[str]) -> _Computed:
-        began = time.thread_time()
-        found = corpus_statistics(hypotheses, references, metrics=self._metrics, language=self._language)
-        return found, time.thread_time() - began
 
 
 @dataclass(frozen=True)
@@ -149,29 +99,21 @@ def open_member(path: Path, name: str, sentences: int) -> EvaluatedMember:
 
 
 def translate_test_set(
-    translator: Translator,
-    sources: Sequence[str],
-    *,
-    flags: bool,
-    perturb: bool,
-    progress: Progress,
-    statistics: BackgroundStatistics,
+    translator: Translator, sources: Sequence[str], *, flags: bool, perturb: bool, progress: Progress
 ) -> TestOutput:
-    """Translate a test set and add the translations to `statistics`; with `perturb`, also perturbed sentences."""
+    """Translate a test set; with `perturb`, also perturbed sentences."""
     result = TestOutput(flags=Counter() if flags else None)
     translator.translate(sources[:_WARM_UP], flags=flags, split_sentences=False)
     _reset_peak_memory()
     began, computed = time.perf_counter(), time.process_time()
 
     def take(found: Sequence[Translation]) -> None:
-        lines = [_line(each) for each in found]
-        result.hypotheses += lines
-        statistics.add(lines)
+        result.hypotheses += map(_line, found)
         if result.flags is not None:
             result.flags.update(name for each in found for name in {flag.name for flag in each.flags or ()})
 
     _translate_blocks(translator, sources, take, flags=flags, progress=progress)
-    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - computed - statistics.cpu_seconds()
+    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - computed
     result.throughput = Throughput(
         sentences=len(sources),
         source_words=sum(map(count_words, sources)),

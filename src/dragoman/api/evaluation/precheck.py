@@ -48,12 +48,7 @@ def copied_side_note(path: Path, lines: Sequence[str], sources: Sequence[str], r
 
 
 def language_notes(
-    sources: Sequence[str],
-    references: Sequence[str],
-    languages: tuple[str, str],
-    *,
-    translates: bool,
-    are_given: bool,
+    sources: Sequence[str], references: Sequence[str], languages: tuple[str, str], *, translates: bool, are_given: bool
 ) -> list[str]:
     """Return a note if the test set is swapped, else one for each side in another language than it should be.
 
@@ -74,10 +69,7 @@ def language_notes(
 
 
 def output_language_note(name: str, lines: Sequence[str], references: Sequence[str], target: str) -> str:
-    """Return a note if translations are in another language than the target language, else nothing.
-
-    Without a target language, it is that of the references, if it can be detected.
-    """
+    """Return a note if translations are in another language than the target language, or than the references."""
     rule = f"the target language is {target}"
     if not target:
         target = language_of_texts(references)

@@ -31,10 +31,7 @@ class RunTestSet:
 
 
 def find_test_set(member: Path, languages: Direction | None = None) -> RunTestSet:
-    """Return the first test set of a run or of its bundle, in a direction if `languages` are given.
-
-    Raise a `ConfigError` if there is none.
-    """
+    """Return the first test set of a run or of its bundle, in a direction if `languages` are given."""
     run = run_of(member)
     if member.is_file() and bundle_of(member) is None:
         raise ConfigError(

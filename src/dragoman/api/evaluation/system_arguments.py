@@ -1,7 +1,7 @@
 """Parse ``NAME=PATH`` arguments: translation systems to evaluate or compare, with the paths of their models.
 
-A member of a system is a run folder, a project folder (its best run), a bundle (a folder or a zip, or the name of one
-in the model store) or a file of translations; a system trained with several seeds has one member per seed.
+A member of a system is a run folder, a project folder (its best run), a bundle (also the name of one in the model
+store) or a file of translations; a system trained with several seeds has one member per seed.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,10 +29,7 @@ class System:
 
 
 def parse_system(text: str, *, tell: Callable[[str], None] = lambda _: None) -> System:
-    """Parse ``[NAME=]PATH[,PATH…]``; an existing path may contain ``=`` and commas.
-
-    `tell` is called with a line for each bundle that is chosen in a project folder.
-    """
+    """Parse ``[NAME=]PATH[,PATH…]``; an existing path may contain ``=`` and commas."""
     if Path(text).exists() and text:
         return System(_name_of(Path(text)), (_existing(text, tell),))
     name, equals, rest = text.partition("=")

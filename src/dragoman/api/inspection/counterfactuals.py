@@ -63,10 +63,7 @@ def topk(log_probs: Floats, most: int) -> list[int]:
 def step_candidates(
     log_probs: Floats, target: Sequence[int], tokenizer: Tokenizer, most: int
 ) -> tuple[tuple[Candidate, ...], ...]:
-    """Return the most likely tokens of every step; the token of the translation is added where it is not among them.
-
-    Shapes: log_probs [tgt + 1, vocab].
-    """
+    """Return the most likely tokens of every step, and that of the translation. Shapes: log_probs [tgt + 1, vocab]."""
     steps = []
     for row, chosen in zip(log_probs, (*target, EOS_ID), strict=True):
         found = topk(row, most)
@@ -87,11 +84,7 @@ class Branch:
 
 
 def find_branches(
-    target: Sequence[int],
-    tokens: Sequence[str],
-    log_probs: Floats,
-    tokenizer: Tokenizer,
-    each: int,
+    target: Sequence[int], tokens: Sequence[str], log_probs: Floats, tokenizer: Tokenizer, each: int
 ) -> Iterator[Branch]:
     """Yield for every word, and for the end, the most likely other tokens that begin a word or end the translation.
 

@@ -76,10 +76,7 @@ def inspect_text(
     progress: Progress | None = None,
     on_skip: Callable[[str], None] | None = None,
 ) -> list[InspectionResult]:
-    """Inspect the translations of all sentences of a text; the first must begin with `prefix`.
-
-    Sentences without letters are skipped, and passed to `on_skip`. Other arguments are those of `inspect_sentence`.
-    """
+    """Inspect the translations of all sentences with letters; the first must begin with `prefix`."""
     inspector = _Inspector(translator, counterfactuals, progress)
     sentences = [each for each, _ in split_sentences(text, translator.languages[0] or "en") if each.strip()]
     with_letters = [each for each in sentences if has_letters(each)]
@@ -248,10 +245,7 @@ def beam_nodes(nodes: Sequence[TraceNode], target: Sequence[int], tokenizer: Tok
 
 
 def _best_path(nodes: Sequence[TraceNode], target: Sequence[int]) -> set[int]:
-    """Return the indices of the nodes of a translation, its end included if it has one.
-
-    Two groups of a beam may have the same translation: the first that reached its end is taken.
-    """
+    """Return the indices of the nodes of a translation, of the first group of a beam that reached its end."""
     matches: list[bool] = []
     last = -1
     for number, node in enumerate(nodes):

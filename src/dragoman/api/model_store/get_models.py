@@ -134,11 +134,7 @@ def update(
     progress: Progress | None = None,
     on_wait: Callable[[], None] = lambda: None,
 ) -> list[tuple[ModelEntry, bool]]:
-    """Get the newest version of a stored model, or of both models of a route; return whether each is new.
-
-    The old version stays in use until the new one has translated a sentence; then it is the previous one. A damaged
-    model is downloaded again.
-    """
+    """Get the newest version of a stored model, or of both models of a route; return whether each is new."""
     entry = store.read(check_name(store, name))
     if entry.route:
         return [found for leg in store.legs(entry) for found in update(store, leg.name, origin, progress, on_wait)]

@@ -88,10 +88,7 @@ def write_trained(
     scores: Sequence[SetScore],
     base: Bundle | None = None,
 ) -> Bundle:
-    """Write the bundle of a run, with its model card; `base` is the bundle that training started from.
-
-    The bundle keeps the way the base is used (beam, int8), and its shortlist if the tokens are the same.
-    """
+    """Write the bundle of a run, with its model card; it is used as `base`, from which training started, is."""
     facts = _facts(run, weights, steps, ended, scores)
     shortlist = quantization = None
     if base is not None:

@@ -130,10 +130,7 @@ def translate_set(
 def score_set(
     held_out: HeldOutSet, texts: Sequence[str], called: str, *, before: Sequence[str] | None = None
 ) -> SetScore:
-    """Score translations with BLEU and chrF++, with 95 % intervals, and test them against those of the model before.
-
-    There is no BLEU if its tokenizer for the language is not installed.
-    """
+    """Score translations by chrF++, and BLEU if its tokenizer is installed; test them against the model before."""
     references, language = held_out.references[: len(texts)], held_out.direction[1]
     metrics = _METRICS if missing_bleu_package(language) is None else ("chrf",)
     found = corpus_statistics(texts, references, metrics=metrics, language=language)

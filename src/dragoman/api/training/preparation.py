@@ -106,10 +106,7 @@ def prepare_corpora(
 def check_corpora(
     config: Config, folder: Path, *, processes: int = 1, progress: Progress | None = None, measure: bool = True
 ) -> CheckReport:
-    """Check the corpora of a configuration: all errors, the pairs that cleaning drops, and the cost of training.
-
-    With `measure`, and torch installed, a few updates are run to estimate memory and time.
-    """
+    """Check corpora: all errors, dropped pairs, and with `measure` and torch the cost of training by a few updates."""
     progress = progress or NoProgress()
 
     def estimate(config: Config, sample: PairSample, batches: BatchStatistics) -> TrainingCost:

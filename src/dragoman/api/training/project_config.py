@@ -17,10 +17,7 @@ _MAX_PARENTS = 4  # of a run, in which its project is looked for: project/runs/f
 def open_project(
     config: Config | Path | str, folder: Path | str | None = None, overrides: Sequence[str] = ()
 ) -> tuple[Config, Path]:
-    """Return a configuration, and the folder that its relative paths start from.
-
-    `config` may be a file, or a folder that has a ``dragoman.toml``.
-    """
+    """Return the configuration of a file, or of a folder of a project, and the folder of its relative paths."""
     if isinstance(config, Config):
         if overrides:
             raise ConfigError("overrides apply to a file, not to a loaded configuration; pass them to load_config")

@@ -31,11 +31,7 @@ _BATCH_TOKENS = 4096
 
 
 class TranslationScorer:
-    """Translates sentences greedily, scores them, and returns a few samples.
-
-    `language`, that of the translations, selects the tokenizer of BLEU, as in `evaluate`; there is no BLEU if it is not
-    installed.
-    """
+    """Translates sentences greedily, scores them, by BLEU too if it can, and returns a few samples."""
 
     def __init__(
         self,

@@ -35,10 +35,7 @@ def batch_by_length(lengths: Sequence[int], *, tokens: int, sentences: int) -> I
 def batch_chunks(
     chunks: Sequence[Chunk], settings: SearchSettings, *, tokens: int, sentences: int
 ) -> Iterator[list[Chunk]]:
-    """Group chunks by the width of their beam, then by length; a wider beam has smaller batches.
-
-    `tokens` is the number of source tokens per batch at a beam of 5.
-    """
+    """Group chunks by the width of their beam, then by length; batches have `tokens` source tokens at a beam of 5."""
     groups: dict[int, list[Chunk]] = {}
     for chunk in chunks:
         groups.setdefault(beam_rows(chunk, settings).bit_length(), []).append(chunk)

@@ -49,10 +49,7 @@ class CheckedGlossaries:
 
 
 def _check_glossary(glossary: Glossary, target: Tokenizer, normalize: Normalizer) -> Glossary:
-    """Return a glossary of normalised terms; a term whose translation cannot be tokenized is a `DataError`.
-
-    Such terms are left out of a lenient glossary.
-    """
+    """Return normalised terms; one whose translation has no tokens is left out if lenient, else a `DataError`."""
     normalized = glossary.normalized(normalize)
     usable: dict[str, str | None] = {}
     for source, translation in normalized.terms.items():

@@ -74,12 +74,7 @@ class Postprocessor:
         return replace(best, nbest=nbest, tree=tree) if nbest or tree is not None else best
 
     def translation(
-        self,
-        chunk: Chunk,
-        hypothesis: Hypothesis,
-        options: TranslateOptions,
-        *,
-        given: TokenizedTarget | None = None,
+        self, chunk: Chunk, hypothesis: Hypothesis, options: TranslateOptions, *, given: TokenizedTarget | None = None
     ) -> Translation:
         """Return the translation of one hypothesis, or with `given` of a translation that was scored."""
         tokens = tuple(map(self.tokenizer.id_to_token, hypothesis.tokens))

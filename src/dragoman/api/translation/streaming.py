@@ -96,10 +96,7 @@ def stream(
     *,
     cancelled: Cancellation | None,
 ) -> Iterator[str]:
-    """Search chunk by chunk in a separate thread, and yield text that will not change any more.
-
-    Closing the iterator cancels the search and waits for its thread.
-    """
+    """Search in a thread, and yield text that will not change any more; closing the iterator cancels the search."""
     events: SimpleQueue[_Event] = SimpleQueue()
     closed = threading.Event()
     ends = [closed] if cancelled is None else [closed, cancelled]

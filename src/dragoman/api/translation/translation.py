@@ -161,10 +161,7 @@ def remembered(
 
 
 def join_sentences(source: str, text: str, sentences: Sequence[Translation], *, is_cut: bool) -> Translation:
-    """Return the translation of a text from the translations of its sentences.
-
-    The score of the text is -inf if that of a sentence is.
-    """
+    """Return the translation of a text from those of its sentences; its score is -inf if one of them is."""
     tokens = sum(len(each.tokens) for each in sentences)
     return Translation(
         source,

@@ -59,7 +59,6 @@ from dragoman.text import Normalizer, Tokenizer
 from dragoman.text.glossary import Glossary, GlossaryTerm
 
 _BATCH_TOKENS = 4096
-_PROGRESS_DELAY = 1.0  # seconds before a notebook shows the progress of a translation
 _MAX_TOKENS = 512  # per search: the memory of attention grows with their square
 
 
@@ -269,7 +268,7 @@ class Translator(TextTranslator):
             cancelled: Flag that ends the search with `TranslationCancelled`. Torch and ONNX Runtime read it at every
                 step, and so does CTranslate2 with a beam of 1; with a wider beam CTranslate2 reads it every 16
                 sentences.
-            progress: Receives the progress; by default a notebook shows it where translation takes over a second.
+            progress: Receives the progress; by default a notebook shows it where translation takes long.
         """
         self = self.direction(source, target)  # noqa: PLW0642 -- the translator of the direction has all the rest
         options = self._complete(
@@ -288,7 +287,7 @@ class Translator(TextTranslator):
         )
         texts = [text] if isinstance(text, str) else check_texts(text)
         prefixes = [prefix] * len(texts) if isinstance(prefix, str) else prefix
-        with shown_progress(progress, unit="sentence", delay=_PROGRESS_DELAY) as shown:
+        with shown_progress(progress, unit="sentence", is_quiet=True) as shown:
 
             def run(
                 texts: Sequence[str], options: TranslateOptions, prefixes: Sequence[str], numbers: Sequence[int]

@@ -53,11 +53,7 @@ class WordAlignment:
 
 
 def word_alignment(
-    source: Sequence[str],
-    target: Sequence[str],
-    weights: NDArray[np.floating] | None,
-    *,
-    by_spaces: bool = False,
+    source: Sequence[str], target: Sequence[str], weights: NDArray[np.floating] | None, *, by_spaces: bool = False
 ) -> WordAlignment:
     """Merge weights between tokens, given without specials, into weights between words.
 

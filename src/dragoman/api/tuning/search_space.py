@@ -144,11 +144,7 @@ def value_at(config: Config, name: str) -> Any:
 
 
 def _draw(
-    tuning: TuningConfig,
-    config: Path,
-    overrides: Sequence[str],
-    number: int,
-    known: Sequence[Mapping[str, Any]],
+    tuning: TuningConfig, config: Path, overrides: Sequence[str], number: int, known: Sequence[Mapping[str, Any]]
 ) -> Trial | None:
     draw = random.Random(f"{tuning.seed}:{number}")
     error: ConfigError | None = None

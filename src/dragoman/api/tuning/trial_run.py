@@ -64,10 +64,7 @@ def read_trial(run: Path, metric: str) -> TrialRecord:
 
 
 def run_trial(task: TrialTask, on_update: Callable[[int], None] = lambda update: None) -> TrialRecord:
-    """Train a trial up to its rung, and return its record; a rung that is complete is not trained again.
-
-    Training that diverges ends the trial, not the search.
-    """
+    """Train a trial up to its rung, once, and return its record; training that diverges ends the trial only."""
     from dragoman.api.training.training_run import train_model  # noqa: PLC0415 -- needs torch; records do not
 
     metric = task.config.training.stop_on

@@ -66,12 +66,7 @@ class TuningResult:
 
         def key(trial: Trial) -> tuple[int, bool, float, int]:
             score = self.score(trial.number)
-            return (
-                -self.rung(trial.number),
-                score is None,
-                sign * (score if score is not None else 0.0),
-                trial.number,
-            )
+            return (-self.rung(trial.number), score is None, sign * (score if score is not None else 0.0), trial.number)
 
         found = sorted(self.trials, key=key)
         return sorted(found, key=lambda trial: trial.number != self.best)
@@ -236,10 +231,7 @@ class Rung:
 
 
 def plan_rungs(trials: int, *, factor: int, first: int | None, last: int, every: int) -> list[Rung]:
-    """Return the rungs from `first` to `last` updates; those before the last are multiples of `every`.
-
-    Each has at most one of `factor` of the trials of the rung before, at least one.
-    """
+    """Return rungs from `first` to `last` updates, multiples of `every`, each with 1/`factor` of the trials before."""
     if last < every:
         raise ConfigError(
             f"training.validate_every must be at most training.max_updates = {last}, got {every}; trials are compared "

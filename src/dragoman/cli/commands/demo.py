@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.commands.prepare import prepare_first
-from dragoman.cli.console import EXIT_STOPPED, echo, print_json, report_errors
-from dragoman.cli.options.arguments import Json, argument, option
-from dragoman.errors import ConfigError
+from dragoman.cli.console import EXIT_STOPPED, echo, report_errors
+from dragoman.cli.options.arguments import argument
 from dragoman.run_files import BUNDLE, RUN
 
 if TYPE_CHECKING:
@@ -24,11 +22,10 @@ if TYPE_CHECKING:
 _FOLDER = Path("dragoman-demo")
 _WIDEST = 100
 
-Folder = Annotated[Path | None, argument("DIR", "New folder, or the folder of an earlier demonstration.")]
-Output = Annotated[Path | None, option("DIR", "The same as DIR.", "--output", "-o", default=str(_FOLDER))]
+Folder = Annotated[Path, argument("DIR", "New folder, or the folder of an earlier demonstration.")]
 
 
-def demo(directory: Folder = None, output: Output = None, json: Json = False) -> None:
+def demo(folder: Folder = _FOLDER) -> None:
     """Train a small model of dates in about a minute and show its attention.
 
     It translates dates as people write them (the third of May, 1998) to 1998-05-03. DIR gets the model (bundle), an
@@ -37,9 +34,6 @@ def demo(directory: Folder = None, output: Output = None, json: Json = False) ->
     from dragoman.environment import require
 
     with report_errors():
-        if directory is not None and output is not None:
-            raise ConfigError(f"the folder must be named once, got {directory} and --output {output}; leave out one")
-        folder = directory or output or _FOLDER
         for module in ("torch", "polars", "sacrebleu"):
             require(module, "train", "dragoman demo")
         from dragoman.api.demo.demo_project import check_demo_folder
@@ -57,32 +51,15 @@ def demo(directory: Folder = None, output: Output = None, json: Json = False) ->
             except DemoStopped as stopped:
                 echo(f"continue with: dragoman demo {shlex.quote(str(folder))}", err=True)
                 raise typer.Exit(EXIT_STOPPED[str(stopped)]) from None
-    seconds = time.monotonic() - began if is_new else None
-    if json:
-        print_json(_figures(made, seconds))
-    else:
-        _print(made, seconds)
-
-
-def _figures(made: DemoResult, seconds: float | None) -> dict[str, object]:
-    return {
-        "exact_match": made.exact.value,
-        "right": made.right,
-        "tested": made.tested,
-        "bundle": str(made.bundle.folder),
-        "page": str(made.page),
-        "seconds": seconds,
-    }
+    _print(made, time.monotonic() - began if is_new else None)
 
 
 def _print(made: DemoResult, seconds: float | None) -> None:
     """Print the score, translations, an attention map and next commands."""
-    from rich.console import Console
-
-    from dragoman.inspection.terminal.heatmap import render_heatmap
+    from dragoman.cli.screens.inspection import print_map, result_console
     from dragoman.reporting.number_format import format_duration, format_percent
 
-    console = Console(highlight=False, force_terminal=sys.stdout.isatty(), width=None if sys.stdout.isatty() else 80)
+    console = result_console()
     is_rich = console.encoding.startswith("utf")
     took = f", in {format_duration(seconds)}" if seconds is not None else ""
     echo(
@@ -99,9 +76,7 @@ def _print(made: DemoResult, seconds: float | None) -> None:
         sample = made.samples[0]
         assert sample.weights is not None
         echo(f"\nAttention while writing {sample.translation}, one row per character:\n")
-        colour = console.is_terminal and not console.no_color and console.color_system is not None
-        words, width = (sample.source_words, sample.target_words), min(console.width, _WIDEST)
-        console.print(render_heatmap(*words, sample.weights, width=width, colour=colour), soft_wrap=True)
+        print_map(console, sample.source_words, sample.target_words, sample.weights, min(console.width, _WIDEST))
     echo(f"\nInteractive page:  {made.page}\nModel:             {made.bundle.folder}\n\nNext:")
     folder = shlex.quote(str(made.folder))
     commands = {

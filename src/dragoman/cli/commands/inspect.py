@@ -87,45 +87,37 @@ def inspect(  # noqa: PLR0913 -- one parameter per option
     """
     outputs = output or []
     with report_errors("start it again"):
-        _check(target=target, prefix=prefix)
-        _check_outputs(outputs, force=force)
-        from dragoman.cli.screens.inspection import InspectionScreen
+        if target is not None and prefix is not None:
+            raise ConfigError(
+                "--prefix cannot be combined with --target, since a given translation is not searched; leave one out"
+            )
+        for path in outputs:  # before anything is computed
+            check_output(path, _ENDINGS, force=force)
+        from dragoman.cli.screens.inspection import check_console, print_inspection, result_console
         from dragoman.config.alignment import AttentionChoice
 
         shown = AttentionChoice(layer, head, cast("AttentionReading", reading))
-        screen = None if json else InspectionScreen()
+        console = result_console()
+        if not json:
+            check_console(console)
         source = _text(text)
         engine = engine.model_copy(update={"engine": "torch"})
         translator = open_translator(bundle, ensemble, engine, search)
         _check_map(translator, shown, draws=any(path.suffix.lower() == ".svg" for path in outputs))
         is_complete = json or any(path.suffix.lower() != ".svg" for path in outputs)
         inspected = _inspect(translator, source, target, prefix, is_complete=is_complete)
-        if screen is None:
+        if json:
             print_json([one.to_json() for one in inspected])
         else:
             unforced = None
             if prefix is not None:
                 unforced = translator.translate(inspected[0].source, split_sentences=False).text
-            screen.print(inspected, shown, unforced)
+            print_inspection(console, inspected, shown, unforced)
         for path in outputs:
             _write(inspected, path, shown)
     for path in outputs:
         if path.suffix.lower() == ".html":
             print_next(f"open {path} in a browser")
-
-
-def _check(*, target: str | None, prefix: str | None) -> None:
-    """Check options before a model is loaded."""
-    if target is not None and prefix is not None:
-        raise ConfigError(
-            "--prefix cannot be combined with --target, since a given translation is not searched; leave one out"
-        )
-
-
-def _check_outputs(outputs: Sequence[Path], *, force: bool) -> None:
-    """Check that files can be written, before anything is computed."""
-    for path in outputs:
-        check_output(path, _ENDINGS, force=force)
 
 
 def _check_map(translator: Translator, shown: AttentionChoice, *, draws: bool) -> None:
@@ -155,19 +147,11 @@ def _text(words: list[str] | None) -> str:
 
 
 def _inspect(
-    translator: Translator,
-    source: str,
-    target: str | None,
-    prefix: str | None,
-    *,
-    is_complete: bool,
+    translator: Translator, source: str, target: str | None, prefix: str | None, *, is_complete: bool
 ) -> list[InspectionResult]:
     from dragoman.api.inspection import inspector
 
-    options: dict[str, Any] = {
-        "counterfactuals": _COUNTERFACTUALS if is_complete else 0,
-        "progress": _print_progress,
-    }
+    options: dict[str, Any] = {"counterfactuals": _COUNTERFACTUALS if is_complete else 0, "progress": _print_progress}
     if target is not None:
         return [inspector.inspect_sentence(translator, source, target=target, **options)]
     return inspector.inspect_text(

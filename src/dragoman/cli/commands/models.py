@@ -234,12 +234,4 @@ def _row(facts: dict[str, Any]) -> tuple[str, ...]:
     if facts["route"]:
         return (*start, "route", "", "", used, "", " + ".join(facts["route"]))
     size = megabytes(facts["bytes"])
-    return (
-        *start,
-        facts["version"],
-        size,
-        facts["date"][:10],
-        used,
-        facts["licence"] or NOT_STATED,
-        facts["origin"],
-    )
+    return (*start, facts["version"], size, facts["date"][:10], used, facts["licence"] or NOT_STATED, facts["origin"])

@@ -185,13 +185,7 @@ def translate(  # noqa: PLR0913 -- one parameter per option
 
 
 def _translate_lines(
-    open_work: OpenWork,
-    path: str,
-    output: Path | None,
-    kinds: frozenset[str],
-    *,
-    resume: bool,
-    force: bool,
+    open_work: OpenWork, path: str, output: Path | None, kinds: frozenset[str], *, resume: bool, force: bool
 ) -> None:
     from dragoman.api.files.input_lines import LineReader
 
@@ -391,10 +385,7 @@ def _translate_document(
     lines_only: dict[str, bool],
     kinds: frozenset[str],
 ) -> None:
-    """Translate a document; options, output and input are checked before `open_` loads a model.
-
-    `suffix` is that of its format. `lines_only` are the options that apply to lines only, and whether they were given.
-    """
+    """Translate a document in the format of `suffix`; all is checked before `open_` loads a model."""
     _check_lines_only(lines_only, f"the document {source.name}")
     _check_document_output(source, suffix, output, force=force)
     from dragoman.api.files.document_translation import document_notes, read_bytes, translate_parsed

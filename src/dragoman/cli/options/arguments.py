@@ -29,13 +29,7 @@ def option(
 ) -> Any:
     """Return an option with a value; `default` is shown in place of the parameter's default."""
     return typer.Option(
-        *names,
-        metavar=metavar,
-        help=help_,
-        rich_help_panel=panel,
-        show_default=default,
-        parser=parser,
-        envvar=envvar,
+        *names, metavar=metavar, help=help_, rich_help_panel=panel, show_default=default, parser=parser, envvar=envvar
     )
 
 
@@ -81,8 +75,7 @@ def one_of(*legal: str | int) -> Callable[[Any], Any]:
 
 
 BundlePath = Annotated[
-    Path,
-    argument("MODEL", "Trained model: a bundle, a run, a project folder, or a name of dragoman models."),
+    Path, argument("MODEL", "Trained model: a bundle, a run, a project folder, or a name of dragoman models.")
 ]
 MODEL_OR_EXAMPLE = argument(
     "MODEL",
@@ -123,10 +116,7 @@ Processes = Annotated[int, number("Number of processes; it does not change the r
 OnBadLine = Annotated[
     str | None,
     option(
-        "error|skip",
-        "What to do with lines that are not valid text.",
-        "--on-bad-line",
-        parser=one_of("error", "skip"),
+        "error|skip", "What to do with lines that are not valid text.", "--on-bad-line", parser=one_of("error", "skip")
     ),
 ]
 
@@ -165,10 +155,7 @@ def config_file(path: Path) -> Path:
 
 
 def _check_config_name(path: Path) -> None:
-    """Reject a folder without a configuration, and a path that does not exist unless it is like the name of a preset.
-
-    The names of presets, and files that end with .toml, are checked when they are loaded.
-    """
+    """Reject a folder without a configuration, and a lost path that is neither .toml nor like the name of a preset."""
     if path.is_dir() and not (path / DEFAULT_CONFIG).is_file():
         raise ConfigError(f"{path} has no {DEFAULT_CONFIG}; dragoman new writes one")
     if path.exists() or path.suffix == ".toml":

@@ -43,10 +43,7 @@ def check_new(path: Path, *, force: bool) -> None:
 
 
 def check_folder(path: Path, *, force: bool, replaces: str = "") -> None:
-    """Reject an output folder that cannot be written, or that has files without `force`; its parent is created.
-
-    If only folders with the file `replaces` can be replaced, others are rejected with `force`, too.
-    """
+    """Reject an output folder that cannot be written, or has files; with `force` only those without `replaces`."""
     if path.exists() and not path.is_dir():
         raise ConfigError(f"--output {path} is a file; name a folder")
     if path.is_dir() and any(path.iterdir()):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from dragoman.reporting.safe_display_text import without_controls
-from dragoman.reporting.stage_progress import StageProgress, StageTracker
+from dragoman.reporting.stage_progress import LineView, StageProgress, StageTracker
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from dragoman.api.files.file_translation import FileProgress, OnProgress
 
 _BAR_INTERVAL = 0.1  # seconds between updates of a bar
-_LINE_INTERVAL = 10.0  # seconds between log lines
 
 
 class _Bar:
@@ -69,36 +68,6 @@ class _Bar:
         )
 
 
-class _Lines:
-    """Output without a terminal: few plain lines."""
-
-    every, gap = _LINE_INTERVAL, "  "
-
-    def __init__(self, console: Console | None) -> None:
-        self._console = console
-
-    def begin(self, stage: StageProgress) -> None:
-        self._print(f"{stage.name} …")
-
-    def update(self, stage: StageProgress) -> None:
-        """Print the progress, unless the stage is complete."""
-        if stage.share is not None and stage.share >= 1.0:
-            return
-        share = "" if stage.share is None else f"{stage.share:.0%}".replace("%", " %")
-        parts = (share, stage.done, stage.rate, stage.left)
-        self._print(f"  {stage.name}: {', '.join(part for part in parts if part)}")
-
-    def end(self) -> None:
-        """Do nothing."""
-
-    def print(self, mark: str, text: str) -> None:
-        self._print(f"{mark} {text}")
-
-    def _print(self, line: str) -> None:
-        file = sys.stderr if self._console is None else self._console.file
-        print(without_controls(line), file=file, flush=True)
-
-
 class ProgressDisplay(StageTracker):
     """Display of the stages of long work: a `dragoman.progress.Progress` and a context manager."""
 
@@ -111,7 +80,9 @@ class ProgressDisplay(StageTracker):
 
             console = Console(stderr=True, force_terminal=True)
         can_draw = console is not None and console.is_terminal and not console.is_dumb_terminal
-        super().__init__(_Bar(console) if console is not None and can_draw else _Lines(console), unit, clock)
+        file = sys.stderr if console is None else console.file
+        lines = LineView(lambda line: print(without_controls(line), file=file, flush=True))
+        super().__init__(_Bar(console) if console is not None and can_draw else lines, unit, clock)
 
     def __enter__(self) -> Self:
         return self
@@ -128,10 +99,7 @@ def translation_progress(name: str) -> Iterator[OnProgress]:
 
 
 def file_progress(display: ProgressDisplay, name: str) -> OnProgress:
-    """Return a callback that displays the progress of files; the first call has the lines of an earlier run.
-
-    Finished files of a folder are found later, and have counts of their own.
-    """
+    """Return a callback that displays the progress of files; the first call has the lines of an earlier run."""
     has_begun, first = False, (0.0, 0)
 
     def tell(done: FileProgress) -> None:

@@ -97,10 +97,7 @@ def _output_paths(inputs: Sequence[str], output: Path | None) -> dict[Path, Path
 
 
 def _check(model: Path | None, inputs: Sequence[str], output: Path | None, language: str) -> None:
-    """Print what is missing, changed or stale; raise `DataError` if anything is. Nothing is written or loaded.
-
-    A model is not needed: the first argument may be an input as well.
-    """
+    """Print what is missing, changed or stale; raise `DataError` if anything is. The first argument may be an input."""
     from dragoman.api.files.string_update import UNUSED, StringUpdate, update_summary
 
     is_input = model is not None and model.is_file() and is_document(model.suffix.lower())

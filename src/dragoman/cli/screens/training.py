@@ -1,5 +1,6 @@
 """Show training progress on stderr as lines; on a terminal a bar with the current values is below them."""
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -11,15 +12,12 @@ from rich.live import Live
 from rich.text import Text
 
 from dragoman.reporting.number_format import format_duration
-from dragoman.reporting.safe_display_text import visible, without_controls
-from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
-from dragoman.training.callbacks.status import StatusDisplay, closing, header, progress_line, scores
+from dragoman.reporting.safe_display_text import without_controls
+from dragoman.training.callbacks.events import TrainingEnded, TrainingStarted
+from dragoman.training.callbacks.status import TrainingDisplay, progress_line
 
 _REDRAWN = 2  # per second
 _WIDEST = 110
-_LINES = (10.0, 60.0)  # seconds between lines of progress without a terminal: at first, and in long runs
-_NOTE = 1000
-_SAMPLE = 100  # characters of a source or a translation
 _STYLES = {"✓": "green", "!": "yellow"}
 
 
@@ -29,8 +27,8 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-class TrainingScreen(StatusDisplay):
-    """Display of training: a `TrainerCallback` and a context manager. An update costs almost no time."""
+class TrainingScreen(TrainingDisplay):
+    """Display of training on stderr: a callback and a context manager."""
 
     def __init__(self, console: Console | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock)
@@ -39,7 +37,6 @@ class TrainingScreen(StatusDisplay):
         self._can_draw = console.is_terminal and not console.is_dumb_terminal and console.encoding.startswith("utf")
         self._live: Live | None = None
         self._is_closed = False
-        self._next = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -50,36 +47,13 @@ class TrainingScreen(StatusDisplay):
     def on_start(self, started: TrainingStarted) -> None:
         self._unless_closed(self._stop)  # of a training that was started again
         super().on_start(started)
-        self._say("", f"training {header(started)}")
-        self._next = self.clock() + _LINES[0]
         if self._can_draw:
+            self.next_line = math.inf  # a thread draws the bar
             self._unless_closed(self._start)
 
-    def on_update(self, event: StepEvent) -> None:
-        super().on_update(event)
-        status, now = self.status, self.clock()
-        if status is None or self._can_draw or now < self._next:  # a thread draws the bar
-            return
-        first, last = _LINES
-        self._next = now + min(last, max(first, (now - status.started) / 30))
-        self._say("", progress_line(status, now))
-
-    def on_validation_end(self, event: ValidationEvent) -> None:
-        super().on_validation_end(event)
-        if self.status is None:
-            return
-        best, took = "  best so far" if event.is_best else "", format_duration(event.seconds)
-        self._say("", f"validation @ {event.update:,}  {scores(event)}{best}  in {took}")
-        for sample in event.scored.samples[:1]:
-            self._say("", f"  {visible(sample.source, _SAMPLE)} → {visible(sample.translation, _SAMPLE)}")
-
-    def on_message(self, text: str) -> None:
-        self._say("!", visible(text, _NOTE))
-
     def on_end(self, ended: TrainingEnded) -> None:
-        super().on_end(ended)
         self._unless_closed(self._stop)
-        self._say("✓" if ended.is_complete else "–", closing(ended))
+        super().on_end(ended)
 
     def draw(self) -> Text:
         """Return the bar and the current values."""
@@ -108,7 +82,7 @@ class TrainingScreen(StatusDisplay):
         if live is not None:
             live.stop()
 
-    def _say(self, mark: str, text: str) -> None:
+    def show(self, mark: str, text: str) -> None:
         line = Text(f"{mark} " if mark else "", style=_STYLES.get(mark, "dim")).append(
             without_controls(text), "default"
         )

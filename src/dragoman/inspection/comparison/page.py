@@ -9,8 +9,6 @@ from dragoman.evaluation.aggregate_members import describe_test
 from dragoman.evaluation.results import (
     SENTENCE_METRIC,
     SIGNIFICANCE_LEVEL,
-    Evaluation,
-    LengthBin,
     format_difference,
     format_metric_value,
     format_p_value,
@@ -25,6 +23,7 @@ from dragoman.inspection.comparison.model_tables import (
     score_signatures,
 )
 from dragoman.inspection.comparison.report_types import (
+    OTHER_QUANTITIES,
     TRAINING_LOSS,
     VALIDATION_LOSS,
     ComparisonReport,
@@ -82,12 +81,13 @@ def render_comparison_page(report: ComparisonReport, *, title: str = "") -> str:
         evaluation=evaluation,
         has_scores=evaluation is not None and bool(evaluation.metrics),
         verdict=conclude(report),
-        best={} if evaluation is None else _best(evaluation),
+        best={}
+        if evaluation is None
+        else {each: best_systems(evaluation.systems, each) for each in evaluation.metrics},
         level=SIGNIFICANCE_LEVEL,
         legend=legend_html(report.systems),
         axes=AXES,
         curves=curve_charts(report),
-        lengths=None if evaluation is None else length_table(evaluation),
         configured=[name for name, members in report.models.items() if any(member.settings for member in members)],
         different=[row for row in rows if row.differs],
         equal=[row for row in rows if not row.differs],
@@ -104,10 +104,6 @@ def render_comparison_page(report: ComparisonReport, *, title: str = "") -> str:
         signatures=score_signatures(evaluation),
         **_FUNCTIONS,
     )
-
-
-def _best(evaluation: Evaluation) -> dict[str, set[str]]:
-    return {metric: best_systems(evaluation.systems, metric) for metric in evaluation.metrics}
 
 
 def _title(report: ComparisonReport) -> str:
@@ -156,10 +152,7 @@ def attention_svg(attention: SystemAttention, source: str) -> str:
 
 
 def diff_words(text: str, others: Sequence[str], reference: str) -> list[DiffWord]:
-    """Split a text into words and mark those that at least one of the other translations lacks.
-
-    Common words are found as in ``diff``: in order, the longest runs first.
-    """
+    """Split a text into words, and mark those that another translation lacks, as ``diff`` finds them."""
     words = split_words(text)
     shared = [_shared(words, split_words(other)) for other in others]
     expected = _shared(words, split_words(reference))
@@ -176,14 +169,6 @@ def _shared(words: Sequence[str], other: Sequence[str]) -> set[int]:
     """Return the indices of words that both texts have."""
     blocks = SequenceMatcher(None, words, other, autojunk=False).get_matching_blocks()
     return {place for block in blocks for place in range(block.a, block.a + block.size)}
-
-
-@dataclass(frozen=True)
-class LengthTable:
-    """Length bins, and one row per system and metric with formatted scores."""
-
-    bins: list[LengthBin]
-    rows: list[tuple[str, str, list[str]]]
 
 
 def _short(number: float) -> str:
@@ -207,7 +192,7 @@ def curve_charts(report: ComparisonReport) -> dict[str, list[Chart]]:
     quantities = dict.fromkeys(curve.quantity for _, member in runs for curve in member.curves)
     if not quantities:
         return {}
-    ordered = [*(loss for loss in _LOSSES if loss in quantities), *(each for each in quantities if each not in _LOSSES)]
+    ordered = sorted(quantities, key=lambda each: (each not in _LOSSES, each in OTHER_QUANTITIES))
     return {axis: [chart for each in ordered if (chart := _curve_chart(axis, each, runs))[1]] for axis in AXES}
 
 
@@ -218,9 +203,9 @@ def _curve_chart(axis: str, quantity: str, runs: Sequence[tuple[int, ModelDetail
         for curve in member.curves
         if curve.quantity == quantity
     ]
-    is_loss = quantity in _LOSSES
-    title = quantity.capitalize() if is_loss else f"{metric_title(quantity)} in validation"
-    up = Scale(title, _format_loss if is_loss else _format_score, is_log=is_loss)
+    is_score = quantity not in (*_LOSSES, *OTHER_QUANTITIES)
+    title = f"{metric_title(quantity)} in validation" if is_score else quantity.capitalize()
+    up = Scale(title, _format_score if is_score else _format_loss, is_log=quantity in _LOSSES)
     return title, line_chart_svg(title, lines, across=_SCALES[axis], up=up, name=f"{axis}-{_slug(quantity)}")
 
 
@@ -241,28 +226,3 @@ def _format_loss(value: float) -> str:
 
 def _format_score(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
-
-
-def _bins(evaluation: Evaluation) -> list[LengthBin]:
-    bins = {each.low: each for system in evaluation.systems for each in system.by_length if each.sentences}
-    return [bins[low] for low in sorted(bins)]
-
-
-def length_table(evaluation: Evaluation) -> LengthTable:
-    """Return the scores of each system by the lengths of the sources; without any, no rows."""
-    bins = _bins(evaluation)
-    rows = []
-    for system in evaluation.systems:
-        scores = {(each.low, score.metric): score for each in system.by_length for score in each.scores}
-        for metric in dict.fromkeys(score.metric for each in bins for score in each.scores):
-            cells = [scores.get((each.low, metric)) for each in bins]
-            if any(cells):
-                texts = [
-                    "–"
-                    if score is None
-                    else f"{score.value:.1f}"
-                    + ("" if score.interval is None else f" ± {score.interval.half_width:.1f}")
-                    for score in cells
-                ]
-                rows.append((system.name, metric_title(metric), texts))
-    return LengthTable(bins, rows)

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from dragoman.evaluation.results import Evaluation
 
 TRAINING_LOSS, VALIDATION_LOSS = "training loss", "validation loss"
-"""Quantities of curves that are losses; all others are scores."""
+"""Quantities of curves that are losses."""
+OTHER_QUANTITIES = ("learning rate", "gradient norm")
+"""Quantities that are neither losses nor scores."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class TrainingSummary:
-    """A summary of the record of a training run.
-
-    `data_fingerprint` identifies the training pairs, `config_digest` the configuration file.
-    """
+    """A summary of the record of a run; `data_fingerprint` identifies the pairs, `config_digest` the configuration."""
 
     updates: int
     tokens: int
@@ -48,10 +47,7 @@ class TrainingSummary:
 
 @dataclass(frozen=True)
 class ModelDetails:
-    """A member of a system: a run, a bundle or a file of translations.
-
-    `settings` are the settings of its configuration by dotted name, each as TOML; `config` is the whole file.
-    """
+    """A member of a system: a run, a bundle or a file of translations; `settings` are those of `config` as TOML."""
 
     name: str
     kind: Literal["run", "bundle", "translations"]
@@ -86,10 +82,7 @@ class SentenceComparison:
 
 @dataclass(frozen=True)
 class SystemAttention:
-    """A system's attention map for its own translation; without weights, `note` gives the reason.
-
-    `description` names the layer, the heads and the reading. Shapes: weights [target words, source words].
-    """
+    """A system's attention map for its own translation, [target words, source words], or a `note` why there is none."""
 
     system: str
     translation: str

@@ -8,6 +8,7 @@ from dataclasses import replace
 from dragoman.evaluation.aggregate_members import describe_test
 from dragoman.evaluation.results import (
     Evaluation,
+    Score,
     SignificanceTest,
     SystemResult,
     format_metric_value,
@@ -24,12 +25,12 @@ from dragoman.reporting.verdict import Verdict
 _VALIDATION_FILES = re.compile(r"data\.(validation\.files|train\[\d+\]\.validation)")
 
 
-def best_systems(systems: Sequence[SystemResult], metric: str) -> set[str]:
+def best_systems(systems: Sequence[SystemResult], metric: str) -> list[str]:
     """Return the names of the systems with the best displayed score."""
     values = {system.name: score.value for system in systems if (score := system.score(metric))}
     best = (min if is_lower_better(metric) else max)(values.values())
     displayed = format_metric_value(metric, best)
-    return {name for name, value in values.items() if format_metric_value(metric, value) == displayed}
+    return [name for name, value in values.items() if format_metric_value(metric, value) == displayed]
 
 
 def conclude(report: ComparisonReport) -> Verdict:
@@ -50,7 +51,7 @@ def conclude(report: ComparisonReport) -> Verdict:
             text,
             "Give one with --test SOURCE REFERENCE. Losses of models with different vocabularies cannot be compared.",
         )
-    verdict = _Ranking(report.evaluation).verdict()
+    verdict = _rank(report.evaluation)
     best = useless_bleu(report.evaluation.systems, report.evaluation.test_set.languages[1])
     if best is None or len(report.evaluation.systems) == 1:
         return verdict
@@ -58,97 +59,50 @@ def conclude(report: ComparisonReport) -> Verdict:
 
 
 def _validation_set(member: ModelDetails, training: TrainingSummary) -> tuple[object, ...]:
-    """Return what identifies a validation set: its size and file names, or the corpus that it was taken from.
-
-    Folders are ignored: two projects name the same file by different relative paths.
-    """
+    """Return what identifies a validation set: size and file names, since projects differ in folders, or the corpus."""
     listed = [json.loads(value) for name, value in member.settings.items() if _VALIDATION_FILES.fullmatch(name)]
     files = sorted(tuple(file.rpartition("/")[2] for file in each) for each in listed)
     return (training.pairs.get("validation"), *(files or [(training.data_fingerprint,)]))
 
 
-class _Ranking:
-    """Systems ranked by the first metric."""
+def _rank(evaluation: Evaluation) -> Verdict:
+    """Compare the best system by the first metric with the baseline, or a baseline that is the best with the second."""
+    metric, *others = evaluation.metrics
+    sign, title = 1 if is_lower_better(metric) else -1, metric_title(metric)
+    scored = [(sign * score.value, format_score(score), system) for system, score in _scored(evaluation, metric)]
+    (_, best_score, best), *rest = sorted(scored, key=lambda each: each[0])
+    if not rest:
+        return Verdict("warning", f"{_quote(best.name)} reaches {title} {best_score}.")
+    baseline, names = evaluation.baseline_system or rest[-1][2], best_systems(evaluation.systems, metric)
+    if baseline.name in names and len(names) > 1:
+        leaders = _join([_quote(baseline.name), *(_quote(each) for each in names if each != baseline.name)])
+        value = format_metric_value(metric, baseline.score(metric).value)  # type: ignore[union-attr]
+        return Verdict("warning", f"There is no difference in {title} between the baseline {leaders}: {value}.")
+    is_baseline = best is baseline
+    other_score, other = next(each[1:] for each in rest if is_baseline or each[2] is baseline)
+    tested = other if is_baseline else best
+    test = tested.test(metric)
+    is_shown = _is_shown(test, better=not is_baseline)
+    opposite = [metric_title(each) for each in others if is_shown and _is_shown(tested.test(each), better=is_baseline)]
+    if is_baseline:
+        head = f"{_quote(best.name)}, the baseline, has the best {title}"
+    elif is_shown:
+        head = f"{_quote(best.name)} is better than the baseline {_quote(other.name)}"
+    else:
+        have, are = ("has", "is") if len(names) == 1 else ("have", "are")
+        head = f"{_join([*map(_quote, names)])} {have} the best {title}, but {are} not significantly better than the "
+        head += f"baseline {_quote(other.name)}"
+    head += f", but by {_join(opposite)} {_quote(other.name)} is better" if opposite else ""
+    scores = f"{title} {best_score} against {other_score}{f' of {_quote(other.name)}' if is_baseline else ''}"
+    p = "not tested"
+    if test is not None:
+        p = f"{format_p_value(test.p_value)} ({describe_test(test, tested, evaluation.baseline_system)})"
+    doubt = "; the difference is not significant" if is_baseline and not is_shown else ""
+    return Verdict("ok" if is_shown and not opposite else "warning", f"{head}: {scores}, {p}{doubt}.")
 
-    def __init__(self, evaluation: Evaluation) -> None:
-        self.evaluation = evaluation
-        self.metric, *self.other_metrics = evaluation.metrics
-        sign = 1 if is_lower_better(self.metric) else -1
-        scored = [(sign * score.value, system) for system in evaluation.systems if (score := system.score(self.metric))]
-        self.systems = [system for _, system in sorted(scored, key=lambda each: each[0])]
 
-    def verdict(self) -> Verdict:
-        best = self.systems[0]
-        if len(self.systems) == 1:
-            return Verdict("warning", f"{_quote(best.name)} reaches {self._title(best)}.")
-        leaders = [system.name for system in self._tied()]
-        if self.evaluation.baseline in leaders and len(leaders) > 1:
-            return self._no_difference()
-        if best.name == self.evaluation.baseline:
-            return self._baseline_best()
-        return self._other_best()
-
-    def _baseline_best(self) -> Verdict:
-        best, second = self.systems[0], self.systems[1]
-        test = second.test(self.metric)
-        is_shown = _is_shown(test, better=False)
-        scores = f"{self._title(best)} against {self._score(second)} of {_quote(second.name)}{self._tested(second)}"
-        opposite = self._contradicting(second, better=True) if is_shown else []
-        head = f"{_quote(best.name)}, the baseline, has the best {metric_title(self.metric)}"
-        if opposite:
-            head += f", but by {_join(opposite)} {_quote(second.name)} is better"
-            return Verdict("warning", f"{head}: {scores}.")
-        doubt = "" if is_shown else "; the difference is not significant"
-        return Verdict("ok" if is_shown else "warning", f"{head}: {scores}{doubt}.")
-
-    def _other_best(self) -> Verdict:
-        best, name = self.systems[0], metric_title(self.metric)
-        baseline = self.evaluation.baseline_system or self.systems[-1]
-        scores = f"{self._title(best)} against {self._score(baseline)}{self._tested(best)}"
-        if not _is_shown(best.test(self.metric), better=True):
-            leaders = [_quote(system.name) for system in self._tied()]
-            have, are = ("has", "is") if len(leaders) == 1 else ("have", "are")
-            head = f"{_join(leaders)} {have} the best {name}, but {are} not significantly better than the baseline"
-            return Verdict("warning", f"{head} {_quote(baseline.name)}: {scores}.")
-        head = f"{_quote(best.name)} is better than the baseline {_quote(baseline.name)}"
-        opposite = self._contradicting(best, better=False)
-        if opposite:
-            return Verdict("warning", f"{head} by {name}, but worse by {_join(opposite)}: {scores}.")
-        return Verdict("ok", f"{head}: {scores}.")
-
-    def _no_difference(self) -> Verdict:
-        """The baseline and others have the same best score."""
-        tied = self._tied()
-        others = [system for system in tied if system.name != self.evaluation.baseline]
-        names = _join([_quote(str(self.evaluation.baseline)), *(_quote(system.name) for system in others)])
-        score = tied[0].score(self.metric)
-        assert score is not None
-        value = format_metric_value(self.metric, score.value)
-        text = f"There is no difference in {metric_title(self.metric)} between the baseline {names}: {value}."
-        return Verdict("warning", text)
-
-    def _tied(self) -> list[SystemResult]:
-        """Return the best system and those with the same displayed score."""
-        names = best_systems(self.systems, self.metric)
-        return [system for system in self.systems if system.name in names]
-
-    def _title(self, system: SystemResult) -> str:
-        return f"{metric_title(self.metric)} {self._score(system)}"
-
-    def _score(self, system: SystemResult) -> str:
-        score = system.score(self.metric)
-        assert score is not None
-        return format_score(score)
-
-    def _tested(self, system: SystemResult) -> str:
-        test = system.test(self.metric)
-        if test is None:
-            return ", not tested"
-        return f", {format_p_value(test.p_value)} ({describe_test(test, system, self.evaluation.baseline_system)})"
-
-    def _contradicting(self, system: SystemResult, *, better: bool) -> list[str]:
-        """Return the titles of metrics by which the system is significantly better, or worse."""
-        return [metric_title(metric) for metric in self.other_metrics if _is_shown(system.test(metric), better=better)]
+def _scored(evaluation: Evaluation, metric: str) -> list[tuple[SystemResult, Score]]:
+    return [(system, score) for system in evaluation.systems if (score := system.score(metric))]
 
 
 def _is_shown(test: SignificanceTest | None, *, better: bool) -> bool:

@@ -134,15 +134,7 @@ def _candidates(step: Sequence[Candidate], one: InspectionResult, number: int) -
 def _tree(tree: Sequence[BeamNode]) -> list[list[Any]]:
     """For each node: parent, text, step, rank, log-probability, whether it is an end, and on the best path."""
     return [
-        [
-            node.parent,
-            *_tokens([node.text]),
-            node.step,
-            node.rank,
-            _number(node.log_prob),
-            node.is_end,
-            node.is_best,
-        ]
+        [node.parent, *_tokens([node.text]), node.step, node.rank, _number(node.log_prob), node.is_end, node.is_best]
         for node in tree
     ]
 
@@ -160,10 +152,7 @@ def _counterfactual(other: Counterfactual, translation: str) -> dict[str, Any]:
 
 
 def _marked(before: str, after: str) -> tuple[MarkedText, MarkedText]:
-    """Mark the words that only one of two texts has.
-
-    Both results come from one match: two separate ones (`diff_words`) could keep different words of a swapped pair.
-    """
+    """Mark words that only one of two texts has, in one match: two could keep different words of a swapped pair."""
     first, second = split_words(before), split_words(after)
     marks = ([True] * len(first), [True] * len(second))
     for match in SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks():

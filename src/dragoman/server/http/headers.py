@@ -120,10 +120,7 @@ def parse_api_key(authorization: bytes | None) -> str | None:
 
 
 def client_address(client: tuple[str, int] | None, forwarded: bytes | None) -> str:
-    """Return the address of the client: the last entry of a trusted X-Forwarded-For, or that of the connection.
-
-    Some proxies add the port: ``192.0.2.1:4711``, ``[2001:db8::1]:4711``.
-    """
+    """Return the last address of a trusted X-Forwarded-For, without a port, or that of the connection."""
     if not forwarded:
         return client[0] if client else ""
     entry = forwarded.decode("latin-1").rpartition(",")[2].strip().strip('"')
@@ -173,10 +170,7 @@ class Misdirected(RequestError, status=421, code="misdirected", reason="host"): 
 
 
 class TrustedHosts:
-    """Host names of the server: loopback names, configured names, and every numeric address.
-
-    DNS rebinding needs a name that resolves to this machine, so numeric addresses are safe.
-    """
+    """Host names of the server, and every numeric address: DNS rebinding needs a name that resolves to this machine."""
 
     def __init__(self, host: str, hosts: Sequence[str]) -> None:
         names = {name.lower().rstrip(".") for name in (host, *hosts)}

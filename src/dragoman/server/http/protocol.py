@@ -36,10 +36,7 @@ _ERROR_RESPONSE = (
 
 
 def make_protocol(limits: Limits, health_paths: Iterable[str] = ()) -> type[asyncio.Protocol]:
-    """Return a protocol class with these limits; uvicorn creates one instance per connection.
-
-    `health_paths` are answered also on connections beyond the limit.
-    """
+    """Return a protocol class with these limits; `health_paths` are answered on connections beyond them, too."""
 
     class LimitedProtocol(_LimitedProtocol):
         max_connections = limits.connections

@@ -209,10 +209,7 @@ async def read_json_value(request: Request) -> Any:
 
 
 async def read_values(request: Request, repeated: Collection[str]) -> dict[str, Any]:
-    """Return all fields by name; those of JSON take precedence over the query. `repeated` ones are lists in forms.
-
-    PHP writes ``text[]`` or ``text[0]`` for a repeated field.
-    """
+    """Return all fields by name, JSON before the query; `repeated` ones, in PHP ``text[]``, are lists in forms."""
     if is_json(request) and (request.method != "GET" or await request.body()):
         return {**request.query_params, **await read_json(request)}
     fields = await read_fields(request)

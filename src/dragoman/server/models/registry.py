@@ -154,10 +154,7 @@ class ModelRegistry:
                 each.last_used[role] = time.monotonic()
 
     async def reload(self, bundles: Mapping[str, Path] | None = None) -> ReloadResult:
-        """Check every bundle; a new one is opened, warmed up, and replaces the old one.
-
-        `bundles` are the paths of all models, in their order; others are removed. Without it, the paths stay.
-        """
+        """Check every bundle; replace, add and remove models. `bundles` are the paths of all, by default as before."""
         added: list[str] = []
         reloaded: list[str] = []
         kept: list[str] = []

@@ -18,12 +18,7 @@ from dragoman.api.translation.multi_model.routing import (
 from dragoman.bundle import Bundle
 from dragoman.config.corpus import Direction
 from dragoman.errors import ConfigError
-from dragoman.language_codes import (
-    canonical_language,
-    is_same_language,
-    match_language,
-    match_rank,
-)
+from dragoman.language_codes import canonical_language, is_same_language, match_language, match_rank
 from dragoman.server.errors import RequestError
 
 _GENERIC = {"bundle", "run", "runs", "models", "model", "bundles", ""}
@@ -35,10 +30,7 @@ _MAX_LISTED = 40  # codes in an error message
 
 
 def find_route(routes: RoutingTable, source: str, target: str, model: str | None = None) -> Route:
-    """Return the route of a language pair; raises `RequestError` if there is none.
-
-    With `model`, it is one of that model.
-    """
+    """Return the route of a language pair, of one model if it is named; raises `RequestError` if there is none."""
     if model is not None:
         return routes_of_model(model, routes.directions, source, target)[0]
     try:
@@ -48,10 +40,7 @@ def find_route(routes: RoutingTable, source: str, target: str, model: str | None
 
 
 def routes_of_model(name: str, directions: Directions, source: str | None, target: str) -> list[Route]:
-    """Return the routes of one model that fit the languages, the best one first; without a source any source fits.
-
-    Raises `RequestError` if there is none.
-    """
+    """Return the routes of a model that fit the languages, the best first; raises `RequestError` if there is none."""
     if name not in directions:
         raise RequestError(
             f"model must be one of {', '.join(sorted(directions))}, got {name[:80]!r}; leave it out",

@@ -99,10 +99,7 @@ def build_options(
     flags: bool = False,
     glossary: Mapping[str, str | None] | None = None,
 ) -> TranslateOptions:
-    """Return options with the beam of the server if none is given, and at least as wide as the n-best list.
-
-    A beam that neither the request nor the server sets is left to the model.
-    """
+    """Return options whose beam, of the request, the server or else the model, is as wide as the n-best list."""
     nbest = 1 + alternatives
     return TranslateOptions(
         split_sentences=split_sentences,

@@ -85,10 +85,7 @@ async def open_service(
     *,
     load_all: bool = False,
 ) -> TranslationService:
-    """Open bundles, by model name, and start a service on the running event loop.
-
-    With `load_all` every model is loaded once, not only the first.
-    """
+    """Open bundles, by model name, and start a service on the event loop; `load_all` loads every model once."""
     service = TranslationService(settings, metrics)
     try:
         await service.open(bundles, load_all=load_all)
@@ -125,10 +122,7 @@ class TranslationService:
             self._polling = asyncio.create_task(self._poll_bundles())
 
     def preload_for_glossaries(self, pairs: Sequence[Direction] | None = None) -> None:
-        """Start to load the engines that translate with glossaries of some languages, by default of all.
-
-        The first request then does not wait for them.
-        """
+        """Start to load the engines for glossaries of some or all languages, for which the first request would wait."""
         self._registry.preload_for_phrases(pairs)
 
     def admit(self, seconds: float | None = None, charge: Callable[[int], None] = lambda tokens: None) -> Reservation:
@@ -267,10 +261,7 @@ class TranslationService:
         return {name: model.path for name, model in self._registry.models.items()}
 
     async def reload(self) -> ReloadResult:
-        """Replace bundles that changed on disk, add new models and remove others; running requests are not disturbed.
-
-        Raises `DragomanError` if the names of the models cannot be read.
-        """
+        """Replace, add and remove models without disturbing requests; raises `DragomanError` without readable names."""
         read = self.read_bundles
         return await self._registry.reload(None if read is None else await asyncio.to_thread(read))
 
@@ -294,11 +285,7 @@ class TranslationService:
         self._registry.close()
 
     async def _translate_pivot(
-        self,
-        steps: list[_Step],
-        first: Sequence[PreparedText],
-        glossary: Glossary | None,
-        reservation: Reservation,
+        self, steps: list[_Step], first: Sequence[PreparedText], glossary: Glossary | None, reservation: Reservation
     ) -> list[Translation]:
         sentences = [pivot_sentences(steps[0].translator, each) for each in first]
         terms = None

@@ -22,10 +22,7 @@ _Engine = tuple[str, int]
 
 
 class TranslationCache:
-    """The least recently used translations are dropped; those of an engine that was replaced are, too.
-
-    Used on the thread of the event loop.
-    """
+    """Cache on the event loop; translations that were not used for long, or of a replaced engine, are dropped."""
 
     def __init__(self, max_bytes: int, metrics: ServerMetrics) -> None:
         self.max_bytes, self.bytes = max_bytes, 0

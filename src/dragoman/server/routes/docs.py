@@ -33,10 +33,7 @@ _PLACEHOLDERS = dict.fromkeys(_SENTENCES["en"], "TEXT") | {"dogs": "TERM"}
 
 
 def example_for(value: Any, source: str, target: str) -> Any:
-    """Return the body of an example, which translates from English to German, for another language pair.
-
-    Languages without example sentences get a placeholder.
-    """
+    """Return the body of an example, from English to German, for another language pair."""
     if isinstance(value, list):
         return [example_for(each, source, target) for each in value]
     if isinstance(value, str):

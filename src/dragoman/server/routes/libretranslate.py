@@ -53,11 +53,7 @@ def _size_error(size: int, limit: int) -> RequestError:
 
 
 LIBRETRANSLATE = Dialect(
-    "LibreTranslate",
-    listing="/languages",
-    names_languages=False,
-    rejects_other_languages=True,
-    size_error=_size_error,
+    "LibreTranslate", listing="/languages", names_languages=False, rejects_other_languages=True, size_error=_size_error
 )
 
 _Digits = Annotated[str, Field(pattern=r"^-?[0-9]{1,4}$")]

@@ -79,12 +79,7 @@ def responses(
         success["model"] = model
     failures = {each: problem_response(each, dialect) for each in sorted(errors)}
     response_class: dict[str, Any] = {} if model is not None else {"response_class": Response}
-    return {
-        "responses": {status: success} | failures,
-        "response_model": None,
-        "status_code": status,
-        **response_class,
-    }
+    return {"responses": {status: success} | failures, "response_model": None, "status_code": status, **response_class}
 
 
 def problem_response(status: int, dialect: Dialect = NATIVE) -> dict[str, Any]:
@@ -136,13 +131,7 @@ def _inlined(schema: Any, definitions: Mapping[str, Any] | None = None) -> Any:
 
 def parameter(name: str, place: str, schema: Mapping[str, Any], description: str) -> dict[str, Any]:
     """Return the description of a parameter."""
-    return {
-        "name": name,
-        "in": place,
-        "required": place == "path",
-        "schema": dict(schema),
-        "description": description,
-    }
+    return {"name": name, "in": place, "required": place == "path", "schema": dict(schema), "description": description}
 
 
 def _form_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

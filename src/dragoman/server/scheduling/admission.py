@@ -66,20 +66,13 @@ class AdmissionController:
 
     @property
     def expected_wait(self) -> float:
-        """Seconds until all admitted requests are done; 0 if there are none.
-
-        One batch is added, because later requests may be in the same batch.
-        """
+        """Seconds until all admitted requests are done, with one batch more that later requests may be in."""
         if not self.tokens:
             return 0.0
         return (self.tokens + self.throughput.batch_tokens) / self.throughput.tokens_per_second / _SAFETY
 
     def admit(self, seconds: float | None = None, charge: Callable[[int], None] = lambda tokens: None) -> Reservation:
-        """Admit a request, or raise `Overloaded` or `Draining`.
-
-        `seconds` is the time until its deadline. `charge` is called with the tokens of every reservation, and may
-        raise.
-        """
+        """Admit a request for some `seconds`, or raise `Overloaded` or `Draining`; `charge` receives its tokens."""
         if self.is_draining:
             raise self._rejected(Draining())
         if self.requests >= self._limits.connections:

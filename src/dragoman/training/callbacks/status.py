@@ -1,4 +1,4 @@
-"""The status of a training, which terminal, notebook and page show: throughput, time left, smoothed loss, texts."""
+"""The status of a training, which terminal and notebook show: throughput, time left, smoothed loss, texts."""
 
 import math
 import time
@@ -20,6 +20,8 @@ from dragoman.training.callbacks.events import CallbackList, StepEvent, Training
 _WINDOW = 30.0  # seconds of training over which throughput is measured
 _MARKED = 0.5  # seconds of training between entries of that window
 _MEMORY = 0.98  # decay of the moving mean of the loss
+_LINES = (10.0, 60.0)  # seconds between lines of progress: at first, and in long runs
+_NOTE, _SAMPLE = 1000, 100  # characters of a message, of a source or a translation
 _CLOSING = {
     "finished": "finished",
     "no better": "stopped early, without improvement",
@@ -72,12 +74,6 @@ class TrainingStatus:
         self.validated, self.validating_since = validated, None
 
     @property
-    def activity(self) -> str:
-        if self.ended is not None:
-            return "Scoring held-out sets"
-        return "Training" if self.validating_since is None else "Validating"
-
-    @property
     def share(self) -> float:
         """Completed share of the updates, from 0 to 1."""
         return min(1.0, self.update / max(1, self.began.max_updates))
@@ -118,32 +114,55 @@ class TrainingStatus:
         return f"{'at most ' if self.began.stops_early else ''}{format_remaining(left)}"
 
 
-class StatusDisplay(CallbackList):
-    """A callback that keeps the status of a training, for a display of it."""
+class TrainingDisplay(CallbackList):
+    """Shows a training as lines, for instance in a notebook. An update costs almost no time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self.clock = clock
         self.status: TrainingStatus | None = None
+        self.next_line = 0.0
+        """Time of the next line of progress."""
+
+    def show(self, mark: str, text: str) -> None:
+        """Show a line; `mark` is empty, or one character."""
+        print(f"{mark} {text}".strip(), flush=True)  # noqa: T201 -- the output of a cell
 
     def on_start(self, started: TrainingStarted) -> None:
         self.status = TrainingStatus(started, self.clock())
+        self.next_line = self.clock() + _LINES[0]
+        self.show("", f"training {header(started)}")
 
     def on_update(self, event: StepEvent) -> None:
-        if self.status is not None:
-            self.status.add(event)
+        status, now = self.status, self.clock()
+        if status is None:
+            return
+        status.add(event)
+        if now >= self.next_line:
+            first, last = _LINES
+            self.next_line = now + min(last, max(first, (now - status.started) / 30))
+            self.show("", progress_line(status, now))
 
     def on_validation_start(self, update: int) -> None:
         if self.status is not None:
             self.status.validating_since = self.clock()
 
     def on_validation_end(self, event: ValidationEvent) -> None:
-        if self.status is not None:
-            self.status.validate(event)
+        if self.status is None:
+            return
+        self.status.validate(event)
+        best, took = "  best so far" if event.is_best else "", format_duration(event.seconds)
+        self.show("", f"validation @ {event.update:,}  {scores(event)}{best}  in {took}")
+        for sample in event.scored.samples[:1]:
+            self.show("", f"  {visible(sample.source, _SAMPLE)} → {visible(sample.translation, _SAMPLE)}")
+
+    def on_message(self, text: str) -> None:
+        self.show("!", visible(text, _NOTE))
 
     def on_end(self, ended: TrainingEnded) -> None:
         if self.status is not None:
             self.status.ended = ended
+        self.show("✓" if ended.is_complete else "–", closing(ended))
 
 
 def header(began: TrainingStarted) -> str:

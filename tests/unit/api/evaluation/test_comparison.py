@@ -14,6 +14,7 @@ from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
 from dragoman.errors import ConfigError, DataError
 from dragoman.inspection.comparison.model_tables import format_best, notable_search_settings
+from dragoman.inspection.comparison.page import render_comparison_page
 from dragoman.inspection.comparison.verdict import conclude
 from tests.unit.api.recorded_runs import ENTRIES, recorded_run
 from tests.unit.cli.tiny_translators import tiny_bundle
@@ -56,6 +57,23 @@ def test_runs_tell_about_themselves_without_a_test(tmp_path: Path) -> None:
     assert found.models["other"][0].digest
     assert found.versions["dragoman"]
     assert found.command == "typed"
+
+
+def test_the_samples_of_the_last_validation_are_beside_each_other(tmp_path: Path) -> None:
+    texts = {"source": "Two dogs play.", "reference": "Zwei Hunde spielen."}
+    sample = {**texts, "source_words": ["Two", "dogs"], "target_words": ["Zwei"], "weights": [[0.9, 0.1]]}
+    first = {"kind": "validation", "update": 50, "loss": 4.0, "samples": [{**sample, "translation": "Eins"}]}
+    later = {"kind": "validation", "update": 150, "loss": 3.0, "samples": [{**sample, "translation": "Zwei"}]}
+    plain = {"kind": "validation", "update": 50, "loss": 3.0, "samples": [{**texts, "translation": "Hund"}]}
+    runs = {"one": [first, *ENTRIES, later], "other": [plain]}
+    systems = [System(name, (recorded_run(tmp_path / name, entries=runs[name]),)) for name in runs]
+    found = compare_systems(systems)
+    (shown,) = found.attention
+    assert (shown.source, shown.reference) == (texts["source"], texts["reference"])
+    one, other = shown.maps
+    assert (one.translation, one.target_words, one.weights is not None) == ("Zwei", ("Zwei",), True)
+    assert (other.translation, other.weights, other.note) == ("Hund", None, "no map: this model has no attention")
+    assert "Zwei Hunde spielen." in render_comparison_page(found)
 
 
 def test_models_and_files_are_compared_on_a_test(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_everything_is_checked_first(
         monkeypatch.setenv("SACREBLEU_SEED", setting)
     if "languages" in options:
         monkeypatch.setattr("dragoman.evaluation.significance.BLEU", missing)
-    monkeypatch.setattr(evaluating, "BackgroundStatistics", refuse)
+    monkeypatch.setattr(evaluating, "corpus_statistics", refuse)
     monkeypatch.setattr(Translator, "open", refuse)
     systems = parse_systems([*written("a=good"), f"b={tiny_bundle()}"])
     with pytest.raises(ConfigError, match=message):

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 import pytest
 
-from dragoman.api.evaluation import member_run as counting
 from dragoman.api.evaluation import member_run as evaluated_member
-from dragoman.api.evaluation.member_run import BackgroundStatistics, open_member, translate_test_set
+from dragoman.api.evaluation.member_run import open_member, translate_test_set
 from dragoman.api.translation.translator import Translator
 from dragoman.errors import DataError
-from dragoman.evaluation.significance import Statistics, corpus_statistics
 from dragoman.progress import NoProgress
 from tests.unit.cli.clock import Clock
 from tests.unit.cli.tiny_translators import tiny_bundle
 
 SOURCES = [f"ab cd {number}." for number in range(10)]
-REFERENCES = [f"The {number}th cat of {number * 7} sat on the mat." for number in range(30)]
-HYPOTHESES = [line.replace("cat", "dog").replace("mat", "mats") for line in REFERENCES]
 
 
 class Slow:
@@ -50,11 +44,7 @@ def test_the_first_call_and_what_comes_after_are_not_in_the_time(monkeypatch: py
 
     monkeypatch.setattr(evaluated_member, "count_words", late)
     slow = Slow(clock)
-    with BackgroundStatistics(SOURCES, metrics=("bleu",), language="") as statistics:
-        found = translate_test_set(
-            cast("Translator", slow), SOURCES, flags=False, perturb=False, progress=NoProgress(), statistics=statistics
-        )
-        assert len(statistics.statistics()[0]) == len(SOURCES)
+    found = translate_test_set(cast("Translator", slow), SOURCES, flags=False, perturb=False, progress=NoProgress())
     assert found.throughput is not None
     assert (found.throughput.seconds, found.throughput.sentences, found.throughput.source_words) == (10, 10, 30)
     assert found.hypotheses == [f"{text} x" for text in SOURCES]  # a line each
@@ -77,40 +67,3 @@ def test_a_file_of_translations(tmp_path: Path):
     assert (member.lines, member.parameters(), member.directions, member.seed) == (("a", "b"), None, (), None)
     with pytest.raises(DataError, match="one translation per test sentence, 1, got 2 lines; translate"):
         open_member(path, "mine", 1)
-
-
-@pytest.mark.parametrize("window", [1, 7, 512])
-@pytest.mark.parametrize("given", [1, 10, 30])
-def test_as_if_counted_at_once(window: int, given: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(counting, "_LINES_PER_TASK", window)
-    with BackgroundStatistics(REFERENCES, metrics=("bleu", "chrf", "ter"), language="en") as some:
-        some.add([])
-        for first in range(0, len(HYPOTHESES), given):
-            some.add(HYPOTHESES[first : first + given])
-        found = some.statistics()
-        assert some.cpu_seconds() > 0
-    for one, other in zip(found, corpus_statistics(HYPOTHESES, REFERENCES, language="en"), strict=True):
-        assert (one.metric, one.language) == (other.metric, other.language)
-        np.testing.assert_array_equal(one.counts, other.counts)
-
-
-def test_who_stops_it_waits_for_nothing(monkeypatch: pytest.MonkeyPatch):
-    begun, go_on, calls = threading.Event(), threading.Event(), []
-
-    def slow(hypotheses: list[str], *_: object, **__: object) -> tuple[Statistics, ...]:
-        calls.append(len(hypotheses))
-        begun.set()
-        go_on.wait(30)
-        return ()
-
-    monkeypatch.setattr(counting, "corpus_statistics", slow)
-    before = time.perf_counter()
-    some = BackgroundStatistics([""] * 100_000, metrics=("ter",), language="")
-    some.add([""] * 100_000)
-    begun.wait(30)
-    some.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
-    took = time.perf_counter() - before
-    go_on.set()
-    some._pool.shutdown(wait=True)
-    assert took < 15
-    assert calls == [512]  # the rest was cancelled

@@ -41,12 +41,12 @@ def test_a_bundle_replaces_no_files_of_something_else(force: list[str], files: P
     assert f"{files} has other files in it; name a new or empty folder" in result.stderr
 
 
-@pytest.mark.parametrize("name", sorted(WRITING | {"demo", "train"}))
+@pytest.mark.parametrize("name", sorted(WRITING | {"train"}))
 def test_an_output_has_one_name(name: str):
     found = options(name)
     assert {"--output", "-o"} <= found.keys()
-    for other in ("--save", "--page", "--html", "--picture", "--out"):
-        assert other not in found or getattr(found[other], "is_flag", False)  # `train --page` opens a page
+    for other in ("--save", "--html", "--picture", "--out"):
+        assert other not in found
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -122,9 +122,3 @@ def test_a_command_that_writes_says_what_to_do_next_except_with_json(files: Path
     assert "next" not in typed(*line, "--json").stderr
     translated = typed("translate", tiny_bundle(), "src", *QUICK, "-o", "out")
     assert translated.stderr.endswith("wrote   out\nnext    dragoman evaluate out --test src REFERENCE\n")
-
-
-def test_the_folder_of_the_demonstration_is_named_once(tmp_path: Path):
-    result = typed("demo", tmp_path / "one", "-o", tmp_path / "two")
-    assert result.exit_code == 2
-    assert "the folder must be named once" in result.stderr

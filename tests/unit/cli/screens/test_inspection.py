@@ -8,10 +8,10 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from dragoman.cli.screens.inspection import InspectionScreen
+from dragoman.cli.screens.inspection import check_console, print_inspection
 from dragoman.config.alignment import AttentionChoice
 from dragoman.errors import ConfigError
-from tests.unit.inspection.opened import LONG, PAIRS, opened
+from tests.unit.inspection.opened import PAIRS, opened
 
 
 class _Ascii(io.StringIO):
@@ -22,7 +22,7 @@ def printed(name: str, width: int = 80, *, colour: bool = False) -> str:
     file = io.StringIO()
     system = "truecolor" if colour else None
     console = Console(file=file, width=width, force_terminal=colour, color_system=system, highlight=False)  # type: ignore[arg-type]
-    InspectionScreen(console).print([opened(*PAIRS[name])], AttentionChoice())
+    print_inspection(console, [opened(*PAIRS[name])], AttentionChoice())
     return file.getvalue()
 
 
@@ -55,13 +55,6 @@ def test_no_color_is_honoured(monkeypatch: pytest.MonkeyPatch):
     assert "█" in text
 
 
-def test_a_long_sentence_is_one_block():
-    lines = printed("long").splitlines()
-    assert sum(line.startswith("sleeps ") for line in lines) == 1
-    ruler = "".join(str(number % 10) for number in range(1, len(LONG) + 2))
-    assert sum(line.endswith(f" {ruler}") for line in lines) == 1
-
-
 def test_words_from_right_to_left_are_numbered_and_settled():
     text = printed("hebrew to arabic")
     source = next(line for line in text.splitlines() if line.startswith("source"))
@@ -73,11 +66,10 @@ def test_words_from_right_to_left_are_numbered_and_settled():
 
 def test_a_model_without_attention():
     file = io.StringIO()
-    screen = InspectionScreen(Console(file=file, width=80))
-    screen.print([opened(["a"], ["b"], layers=0, heads=0)], AttentionChoice())
+    print_inspection(Console(file=file, width=80), [opened(["a"], ["b"], layers=0, heads=0)], AttentionChoice())
     assert "No attention map: the model has no attention." in file.getvalue()
 
 
 def test_an_output_that_cannot_show_it():
     with pytest.raises(ConfigError, match="standard output must be UTF-8 to draw on, got ascii"):
-        InspectionScreen(Console(file=_Ascii()))
+        check_console(Console(file=_Ascii()))

@@ -28,7 +28,7 @@ HOSTILE = [
     "a\u202eb\x00\x1b[2J\u2028",
     "javascript:alert(1)",
 ]
-SECTIONS = ["scores", "curves", "length", "settings", "maps", "sentences", "costs", "repeat"]
+SECTIONS = ["scores", "curves", "settings", "maps", "sentences", "costs", "repeat"]
 
 
 def parsed(page: str) -> etree._Element:
@@ -212,7 +212,7 @@ def test_files_of_translations_have_scores_only() -> None:
     )
     tree = parsed(render_comparison_page(with_systems(replace(whole, models=models, attention=()), *systems)))
     headings = [heading.get("id") for heading in tree.iterfind(".//h2")]
-    assert headings == ["scores", "length", "sentences", "repeat"]
+    assert headings == ["scores", "sentences", "repeat"]
 
 
 def test_tables_and_charts_can_be_read_aloud() -> None:

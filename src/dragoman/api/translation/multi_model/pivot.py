@@ -22,11 +22,7 @@ class _Postprocesses(Protocol):
 
 
 def step_options(options: TranslateOptions, *, is_first: bool, is_last: bool) -> TranslateOptions:
-    """Return the options of one step: the first splits sentences, the last returns the n-best list.
-
-    The terms of a glossary are found in the source, carried to the pivot sentence by alignment, and required in the
-    last step.
-    """
+    """Return the options of one step: the first splits sentences, the last has the n-best list and the terms."""
     nbest = options.search.nbest if is_last else 1
     glossary = options.glossary
     if glossary is not None and not (is_first and is_last):
@@ -73,11 +69,7 @@ def join_prepared(first: PreparedText, second: Sequence[PreparedText]) -> Prepar
 
 
 def carry_terms(glossary: Glossary, first: Translation) -> list[GlossaryTerm]:
-    """Return the terms of a sentence as terms of its translation `first` into the pivot language.
-
-    A term is carried to the pivot words that are linked to it, or without links to the word at the same relative
-    position.
-    """
+    """Return terms as those of the translation `first`: by links, or without links at the same relative position."""
     terms = glossary.find_terms(first.source)
     if not terms:
         return []
@@ -99,11 +91,7 @@ def carry_terms(glossary: Glossary, first: Translation) -> list[GlossaryTerm]:
 
 
 def compose(first: Translation, second: Translation) -> Translation:
-    """Compose the translation of a sentence with the translation of the result.
-
-    Links and weights are composed through the pivot words; they are None where the two pivot texts differ. N-best list
-    and search tree are those of the second.
-    """
+    """Compose two translations; links and weights are None where the two pivot texts differ."""
     bridge = _bridge(first.target_words, second.source_words)
     return replace(
         _behind(first, second, bridge),

@@ -30,8 +30,6 @@ from dragoman.language_codes import is_same_language, match_rank
 from dragoman.progress import Progress
 from dragoman.text.glossary import Glossary
 
-_PROGRESS_DELAY = 1.0  # seconds before a notebook shows the progress of a translation
-
 
 class Translators(TextTranslator):
     """Translates between the languages of several bundles; a pair without a model goes through a third language.
@@ -147,10 +145,7 @@ class Translators(TextTranslator):
         if len(fitting) == 1:
             return fitting[0]
         got = f", got {source or '?'} → {target or '?'}" if source or target else ""
-        raise RouteError(
-            f"source and target must be one language pair{got}; name both languages",
-            "unavailable_pair",
-        )
+        raise RouteError(f"source and target must be one language pair{got}; name both languages", "unavailable_pair")
 
     def _open(self, number: int) -> Translator:
         with self._lock:
@@ -216,7 +211,7 @@ class PivotTranslator(TextTranslator):
         search = given.pop("search", None) or self.search_settings
         search = search_settings(search, beam=given.pop("beam", None), nbest=given.pop("nbest", None))
         chosen = TranslateOptions(search=search, **given)
-        with shown_progress(progress, unit="sentence", delay=_PROGRESS_DELAY) as shown:
+        with shown_progress(progress, unit="sentence", is_quiet=True) as shown:
             run = partial(self._run, cancelled=cancelled, progress=shown)
             checked = check_prefixes(prefixes, texts)
             known = self._known_matches(texts)
