@@ -1,4 +1,4 @@
-"""The status of a training, which terminal and notebook show: throughput, time left, smoothed loss, texts."""
+"""The status of a training, which terminal, notebook and page show: throughput, time left, smoothed loss, texts."""
 
 import math
 import time
@@ -74,6 +74,12 @@ class TrainingStatus:
         self.validated, self.validating_since = validated, None
 
     @property
+    def activity(self) -> str:
+        if self.ended is not None:
+            return "Scoring held-out sets"
+        return "Training" if self.validating_since is None else "Validating"
+
+    @property
     def share(self) -> float:
         """Completed share of the updates, from 0 to 1."""
         return min(1.0, self.update / max(1, self.began.max_updates))
@@ -114,43 +120,61 @@ class TrainingStatus:
         return f"{'at most ' if self.began.stops_early else ''}{format_remaining(left)}"
 
 
-class TrainingDisplay(CallbackList):
-    """Shows a training as lines, for instance in a notebook. An update costs almost no time."""
+class StatusDisplay(CallbackList):
+    """A callback that keeps the status of a training, for a display of it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self.clock = clock
         self.status: TrainingStatus | None = None
-        self.next_line = 0.0
-        """Time of the next line of progress."""
-
-    def show(self, mark: str, text: str) -> None:
-        """Show a line; `mark` is empty, or one character."""
-        print(f"{mark} {text}".strip(), flush=True)  # noqa: T201 -- the output of a cell
 
     def on_start(self, started: TrainingStarted) -> None:
         self.status = TrainingStatus(started, self.clock())
-        self.next_line = self.clock() + _LINES[0]
-        self.show("", f"training {header(started)}")
 
     def on_update(self, event: StepEvent) -> None:
-        status, now = self.status, self.clock()
-        if status is None:
-            return
-        status.add(event)
-        if now >= self.next_line:
-            first, last = _LINES
-            self.next_line = now + min(last, max(first, (now - status.started) / 30))
-            self.show("", progress_line(status, now))
+        if self.status is not None:
+            self.status.add(event)
 
     def on_validation_start(self, update: int) -> None:
         if self.status is not None:
             self.status.validating_since = self.clock()
 
     def on_validation_end(self, event: ValidationEvent) -> None:
+        if self.status is not None:
+            self.status.validate(event)
+
+    def on_end(self, ended: TrainingEnded) -> None:
+        if self.status is not None:
+            self.status.ended = ended
+
+
+class TrainingDisplay(StatusDisplay):
+    """Shows a training as lines, for instance in a notebook. An update costs almost no time."""
+
+    next_line = 0.0
+    """Time of the next line of progress."""
+
+    def show(self, mark: str, text: str) -> None:
+        """Show a line; `mark` is empty, or one character."""
+        print(f"{mark} {text}".strip(), flush=True)  # noqa: T201 -- the output of a cell
+
+    def on_start(self, started: TrainingStarted) -> None:
+        super().on_start(started)
+        self.next_line = self.clock() + _LINES[0]
+        self.show("", f"training {header(started)}")
+
+    def on_update(self, event: StepEvent) -> None:
+        super().on_update(event)
+        status, now = self.status, self.clock()
+        if status is not None and now >= self.next_line:
+            first, last = _LINES
+            self.next_line = now + min(last, max(first, (now - status.started) / 30))
+            self.show("", progress_line(status, now))
+
+    def on_validation_end(self, event: ValidationEvent) -> None:
+        super().on_validation_end(event)
         if self.status is None:
             return
-        self.status.validate(event)
         best, took = "  best so far" if event.is_best else "", format_duration(event.seconds)
         self.show("", f"validation @ {event.update:,}  {scores(event)}{best}  in {took}")
         for sample in event.scored.samples[:1]:
@@ -160,8 +184,7 @@ class TrainingDisplay(CallbackList):
         self.show("!", visible(text, _NOTE))
 
     def on_end(self, ended: TrainingEnded) -> None:
-        if self.status is not None:
-            self.status.ended = ended
+        super().on_end(ended)
         self.show("✓" if ended.is_complete else "–", closing(ended))
 
 
