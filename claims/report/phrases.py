@@ -188,6 +188,10 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "screen-vote-fails": {"en": "it does not", "zh": "不成立"},
     "screen-vote-show": {"en": "show it", "zh": "直接看"},
     "screen-written": {"en": "written before the measurement", "zh": "测量前写下的猜测"},
+    "screen-missing": {
+        "en": "the rule is committed, {missing} of {all} records are missing",
+        "zh": "规则已提交，缺少 {missing} / {all} 条记录",
+    },
     "screen-next": {"en": "What would decide it", "zh": "如何判定"},
     "screen-run": {"en": "Run it yourself", "zh": "自己运行"},
     "screen-cost": {"en": "{seeds} seeds, {time}", "zh": "{seeds} 个种子，{time}"},

@@ -109,8 +109,8 @@ def _tile(claim: Claim, result: ClaimResult | None, remaining: RemainingRuns | N
             }
             for each in claim.earlier
         ],
-        "next": claim.next.experiment[word.language] if claim.next and not is_decided else "",
-        "next_time": word.cpu_time(60 * claim.next.cpu_hours) if claim.next and not is_decided else "",
+        "next": "" if is_decided else _next(claim, remaining, word),
+        "next_time": word.cpu_time(60 * claim.next.cpu_hours if claim.next else remaining.minutes if remaining else 0),
         "command": f"python -m claims run {claim.id} --fresh --data DIR",
         "cost": word(
             "screen-cost",
@@ -124,6 +124,14 @@ def _verdict(claim: Claim, result: ClaimResult | None) -> ClaimVerdict:
     if result is not None:
         return result.verdict
     return ClaimVerdict.NOT_TESTED if claim.unfit else ClaimVerdict.OPEN
+
+
+def _next(claim: Claim, remaining: RemainingRuns | None, word: Phrases) -> str:
+    """Return what would decide a claim: the experiment that it names, or else its missing records."""
+    if claim.next:
+        return claim.next.experiment[word.language]
+    missing = remaining.missing + remaining.incomplete if remaining else 0
+    return word("screen-missing", missing=missing, all=remaining.total) if remaining and missing else ""
 
 
 def _minutes(result: ClaimResult | None, remaining: RemainingRuns | None) -> float:

@@ -9,6 +9,7 @@ import pytest
 
 from claims.ledger.claim import Claim, Ledger, NextExperiment, PoolSettings, ReportLanguage
 from claims.ledger.verdict import ClaimVerdict, decide
+from claims.pool.missing_runs import RemainingRuns
 from claims.report.phrases import Phrases
 from claims.report.screen import screen_html, written_guess
 from tests.claims.synthetic import claim, records
@@ -70,6 +71,12 @@ def test_a_claim_that_is_not_decided_states_what_it_would_cost():
     assert "4.3 CPU hours: train longer" in tile(page(asked, measured=False))
     assert "data-undecided" in tile(page(asked, measured=False))
     assert "train longer" not in page(asked)
+
+
+def test_a_claim_without_records_states_how_many_are_missing_and_their_time():
+    left = {"C1": RemainingRuns(missing=4, incomplete=1, total=6, minutes=30.0)}
+    html = screen_html(Ledger(Path(), (claim(),), {}, PoolSettings()), {}, left, Phrases("en"))
+    assert "30 CPU minutes: the rule is committed, 5 of 6 records are missing" in tile(html)
 
 
 def test_an_unfit_experiment_is_shown_as_not_tested_with_its_reason():
