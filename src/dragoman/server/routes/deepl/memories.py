@@ -100,6 +100,13 @@ def _whole(name: str, description: str) -> dict[str, Any]:
     return parameter(name, "query", {"type": "integer"}, description)
 
 
+_SEGMENT_PARAMETERS = [
+    _whole("page_size", "100 at most."),
+    parameter("page_cursor", "query", {"type": "string"}, "`next_page_cursor` of the page before."),
+    parameter("filter_text", "query", {"type": "string"}, "Text in one of the sides."),
+]
+
+
 def router(pipeline: TranslationPipeline) -> Router:
     """Return the routes of memories."""
     routes = Router(prefix=_PATH, tags=[DEEPL.name])
@@ -122,13 +129,7 @@ def router(pipeline: TranslationPipeline) -> Router:
     @routes.get(
         "/{memory}/segments",
         **responses(MemorySegments, *BASE_ERRORS, 404),
-        openapi_extra={
-            "parameters": [
-                _whole("page_size", "100 at most."),
-                parameter("page_cursor", "query", {"type": "string"}, "`next_page_cursor` of the page before."),
-                parameter("filter_text", "query", {"type": "string"}, "Text in one of the sides."),
-            ]
-        },
+        openapi_extra={"parameters": _SEGMENT_PARAMETERS},
     )
     @route_policy("key")
     async def segments(request: Request, access: Access) -> Response:
