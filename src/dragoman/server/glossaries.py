@@ -13,10 +13,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dragoman.errors import ConfigError
 from dragoman.language_codes import canonical_language, match_rank
 from dragoman.server.errors import NotFound, RequestError, TooLarge
 from dragoman.storage import sql
@@ -35,7 +33,6 @@ _MAX_TERM_CHARACTERS = 1024  # of a term
 _CSV_COLUMNS = (2, 4)  # a term and its translation, or these and their languages
 MAX_DICTIONARIES = 100  # per glossary
 
-_FORMAT = 1
 _MAX_GLOSSARIES = 1000
 _MAX_OWN_GLOSSARIES = _MAX_GLOSSARIES // 2  # of one key, so that it cannot take all
 _MAX_TERMS = 20_000  # per dictionary
@@ -184,25 +181,6 @@ class GlossaryStore:
         self._joined: dict[tuple[int, ...], tuple[list[TermDictionary], StoredGlossary]] = {}
         """By the identities of the dictionaries, which are kept, so that no other object gets them."""
         self._lock = threading.Lock()
-
-    def take_files(self, folder: Path) -> int:
-        """Store the glossaries of a folder of an earlier version, each once; return their number. The files stay."""
-        try:
-            found = [_from_json(path) for path in sorted(folder.glob("*.json"))]
-        except OSError as error:
-            raise ConfigError(
-                f"glossaries must be a folder, got {folder}: {error.strerror}; name another one"
-            ) from None
-        with self._database.write() as connection:
-            new = []
-            for each in found:
-                taken = connection.execute(
-                    sql.text("INSERT INTO taken_glossaries VALUES (:id) ON CONFLICT DO NOTHING"), {"id": each.id}
-                )
-                if taken.rowcount:
-                    new.append(each)
-                    self._insert(connection, each)
-        return len(new)
 
     def create(self, owner: str, name: str, dictionaries: Sequence[TermDictionary]) -> StoredGlossary:
         """Store a new glossary; raises `TooLarge` or `RequestError` if it must not be stored."""
@@ -421,36 +399,3 @@ def _check_pairs(glossary: StoredGlossary) -> None:
                 f"the glossary has two dictionaries from {each.source} to {each.target}; join them",
                 code="invalid_glossary",
             )
-
-
-def _from_json(path: Path) -> StoredGlossary:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-        if value["format"] != _FORMAT:
-            raise ConfigError(
-                f"{path} must be a glossary of format {_FORMAT}, got {value['format']!r}; use a newer Dragoman"
-            )
-        id_, name, owner, created = _texts(value[name] for name in ("id", "name", "owner", "created"))
-        found = StoredGlossary(id_, name, owner, created, _dictionaries(value))
-        if found.id != path.stem:
-            raise ValueError("the name of the file is not its id")
-        _check(found)
-        _check_pairs(found)
-    except (AttributeError, KeyError, TypeError, ValueError, RequestError) as error:
-        raise ConfigError(f"{path} is not a valid stored glossary: {error}; restore it from a copy") from None
-    return found
-
-
-def _dictionaries(value: Mapping[str, Any]) -> tuple[TermDictionary, ...]:
-    found = []
-    for each in value["dictionaries"]:
-        source, target, *_ = _texts([each["source"], each["target"], *each["terms"], *each["terms"].values()])
-        found.append(term_dictionary(source, target, each["terms"]))
-    return tuple(found)
-
-
-def _texts(values: Iterable[Any]) -> list[str]:
-    texts = list(values)
-    if not all(isinstance(each, str) for each in texts):
-        raise TypeError("a text is missing")
-    return texts

@@ -104,8 +104,6 @@ async def _serve(
                     await opening
                 finally:
                     opening.cancel()
-            if settings.glossaries:
-                await app.start()
 
             def started() -> None:
                 on_start(ServerInfo(service.models(), url))

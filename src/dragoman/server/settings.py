@@ -93,8 +93,6 @@ class ServerSettings(Settings):
     """Seconds after SIGTERM in which requests are still accepted while `/readyz` fails; for load balancers."""
     keys: Annotated[str | None, Cli(_ACCESS, metavar="FILE", default="no key required")] = None
     """File of API keys, one per line."""
-    glossaries: Annotated[str | None, Cli(_ACCESS, metavar="FOLDER", default="none")] = None
-    """Folder with glossary files of an earlier version, which are taken over into the database once."""
     database: Annotated[str | None, Cli(_MEMORY, metavar="URL", default="a file in the user's data folder")] = None
     """Database of all that is stored: sqlite:///FILE, or postgresql://USER@HOST/NAME for several machines."""
     memory: Annotated[tuple[str, ...], Cli(_MEMORY, metavar="NAME,…", default="none")] = ()

@@ -129,15 +129,10 @@ TERMS = Table(  # of a glossary and language pair
     PrimaryKeyConstraint("glossary", "source", "target"),
 )
 
-TAKEN = Table(  # glossary files of earlier versions that were read; a deleted glossary must not come back
-    "taken_glossaries",
-    METADATA,
-    Column("id", String(36), primary_key=True),
-)
-
 COUNTED = ("characters", "remembered", "corrections", "edits", "words")
 """Of a day: characters translated, those of them that a memory answered, corrections, and of those with a draft the
 words changed, and all words of the correction."""
+
 USAGE = Table(
     "usage_days",
     METADATA,

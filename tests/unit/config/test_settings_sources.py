@@ -22,7 +22,7 @@ def load(flags: dict[str, Any], environ: dict[str, str], file: Path | None) -> t
         environ,
         file,
         path_tables=("bundles",),
-        path_settings=("keys", "glossaries"),
+        path_settings=("keys",),
         hint="see --help",
     )
 
@@ -90,11 +90,11 @@ def test_variables_of_others_are_left_alone():
 
 
 def test_paths_of_a_file_are_relative_to_it_and_others_are_not(tmp_path: Path):
-    file = written(tmp_path, 'keys = "keys.txt"\nglossaries = "/srv/glossaries"\n')
-    settings = load({}, {}, file)[0]
-    assert (settings.keys, settings.glossaries) == (str(tmp_path / "keys.txt"), "/srv/glossaries")
-    settings = load({"keys": "k.txt"}, {"DRAGOMAN_GLOSSARIES": "g"}, file)[0]
-    assert (settings.keys, settings.glossaries) == ("k.txt", "g")
+    assert load({}, {}, written(tmp_path, 'keys = "keys.txt"\n'))[0].keys == str(tmp_path / "keys.txt")
+    file = written(tmp_path, 'keys = "/srv/keys.txt"\n')
+    assert load({}, {}, file)[0].keys == "/srv/keys.txt"
+    assert load({}, {"DRAGOMAN_KEYS": "k"}, file)[0].keys == "k"
+    assert load({"keys": "k.txt"}, {}, file)[0].keys == "k.txt"
 
 
 def test_bundles_of_a_file_are_beside_it(tmp_path: Path):

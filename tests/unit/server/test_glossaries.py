@@ -1,16 +1,13 @@
 """Glossaries are stored by client in the database, and those of earlier files are taken over once."""
 
 import contextlib
-import json
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from dragoman.errors import ConfigError, DragomanError
+from dragoman.errors import DragomanError
 from dragoman.server import glossaries as module
 from dragoman.server.database import ServerDatabase
 from dragoman.server.errors import NotFound, RequestError, TooLarge
@@ -63,27 +60,6 @@ def test_another_server_has_the_same_glossaries(store: GlossaryStore, database_u
         assert other.of_owner("anna") == [changed]
         assert other.get("anna", kept.id).find("EN-US", "de-AT") == dictionary(ice="Eis")
         assert other.find_for("anna", "Winter", "de", "en").dictionaries == changed.dictionaries
-
-
-def old_file(folder: Path, **more: Any) -> Path:
-    """Write a glossary as an earlier version did."""
-    terms = {"source": "en", "target": "de", "terms": {"dog": "Hund", "cat": "Katze"}}
-    value = {"format": 1, "id": "x", "name": "a", "owner": "anna", "created": "2026-01-01", "dictionaries": [terms]}
-    path = folder / "x.json"
-    path.write_text(json.dumps(value | more))
-    return path
-
-
-def test_files_are_taken_over_once_and_stay(store: GlossaryStore, tmp_path: Path) -> None:
-    path = old_file(tmp_path)
-    before = path.read_bytes()
-    assert [store.take_files(tmp_path), store.take_files(tmp_path)] == [1, 0]
-    (found,) = store.of_owner("anna")
-    assert (found.id, found.name, found.dictionaries) == ("x", "a", (dictionary(dog="Hund", cat="Katze"),))
-    store.delete("anna", "x")
-    assert store.take_files(tmp_path) == 0
-    assert store.of_owner("anna") == []
-    assert path.read_bytes() == before
 
 
 def test_glossaries_belong_to_their_client() -> None:
@@ -204,13 +180,6 @@ def test_a_full_memory_forgets_terms_and_reads_them_again(monkeypatch: pytest.Mo
     assert [store.get(each.owner, each.id) for each in made * 2] == made * 2
 
 
-def test_a_file_with_too_many_terms_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    old_file(tmp_path)
-    monkeypatch.setattr(module, "_MAX_TERMS", 1)
-    with pytest.raises(ConfigError, match="1 terms per language pair"):
-        in_memory().take_files(tmp_path)
-
-
 def test_a_change_does_not_restore_a_deleted_glossary(store: GlossaryStore) -> None:
     made = store.create("", "a", [dictionary()])
     has_begun, is_deleting = threading.Event(), threading.Event()
@@ -262,19 +231,6 @@ def test_no_change_made_at_the_same_time_is_lost(store: GlossaryStore) -> None:
     for each in threads:
         each.join()
     assert len(store.get("", made.id).dictionaries[0].terms) == 41
-
-
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 2}'])
-def test_an_invalid_file_is_named(tmp_path: Path, content: str) -> None:
-    (tmp_path / "x.json").write_text(content)
-    with pytest.raises(ConfigError, match=r"x\.json (must be a|is not a valid)"):
-        in_memory().take_files(tmp_path)
-
-
-def test_a_file_of_another_id_is_named(tmp_path: Path) -> None:
-    old_file(tmp_path, id="y")
-    with pytest.raises(ConfigError, match="the name of the file is not its id"):
-        in_memory().take_files(tmp_path)
 
 
 @pytest.mark.parametrize(("kind", "text"), GOOD.values(), ids=GOOD)

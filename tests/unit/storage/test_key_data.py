@@ -16,7 +16,6 @@ from dragoman.storage.tables import (
     METADATA,
     POSTINGS,
     REVIEWS,
-    TAKEN,
     TERMS,
     USAGE,
 )
@@ -57,7 +56,7 @@ def contents(store: MemoryStore) -> dict[str, list[tuple[object, ...]]]:
 
 def test_every_table_is_exported_or_has_no_texts_of_a_key() -> None:
     named = {table.name for table in owned_tables("anna")}
-    assert {each.name for each in (POSTINGS, TAKEN, DOCUMENT_PARTS)} == METADATA.tables.keys() - named
+    assert {each.name for each in (POSTINGS, DOCUMENT_PARTS)} == METADATA.tables.keys() - named
 
 
 def test_an_export_has_what_one_key_stored(filled: MemoryStore, tmp_path: Path) -> None:
@@ -77,7 +76,7 @@ def test_an_erased_key_leaves_nothing_and_others_keep_all(filled: MemoryStore, t
     assert "anna" not in str(after)
     with filled.database.read() as connection:
         assert connection.execute(select(REVIEWS.c.reviewer)).scalars().all() == ["erased"]
-    for name in before.keys() - {REVIEWS.name, TAKEN.name}:
+    for name in before.keys() - {REVIEWS.name}:
         assert [row for row in before[name] if "anna" not in str(row) and SECRET not in str(row)][-1:] == after[name][
             -1:
         ], name

@@ -40,7 +40,7 @@ _PACKAGES = (
     "sqlalchemy",
     "uvicorn",
 )
-_PATHS = ("keys", "glossaries")
+_PATHS = ("keys",)
 _LISTED_LANGUAGES = 8
 _LOOPBACK = ("127.", "localhost", "::1")
 _log = logging.getLogger("dragoman.server")
@@ -256,7 +256,7 @@ def _load(
         os.environ,
         config,
         path_tables=("bundles",),
-        path_settings=("keys", "glossaries"),
+        path_settings=("keys",),
         hint=hint,
     )
     return settings, bundles or [f"{name}={path}" for name, path in paths.get("bundles", {}).items()]

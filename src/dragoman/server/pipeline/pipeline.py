@@ -5,7 +5,6 @@ import functools
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 from dragoman.api.translation.markup import MarkupTranslation, aligned_options, find_segments
 from dragoman.api.translation.multi_model.routing import Route
@@ -56,8 +55,6 @@ class TranslationPipeline:
 
     def warm_up(self) -> bool:
         """Load what the first request needs, which takes 0.3 s; return whether there are glossaries."""
-        if self.settings.glossaries:
-            self.glossaries.take_files(Path(self.settings.glossaries))
         has_glossaries = self.glossaries.has_any()  # opens the database
         language_name("en")
         self.detector.detect("load the model", ())

@@ -171,7 +171,7 @@ def test_too_many_dictionaries_are_rejected_before_they_are_read(call: Caller) -
 
 def test_glossaries_belong_to_a_key(tmp_path: Path) -> None:
     keys = [create_key(tmp_path / "keys", name) for name in ("anna", "ben")]
-    call = Caller(settings=ServerSettings(keys=str(tmp_path / "keys"), glossaries=str(tmp_path / "glossaries")))
+    call = Caller(settings=ServerSettings(keys=str(tmp_path / "keys")))
     anna, ben = ({"authorization": f"DeepL-Auth-Key {key}"} for key in keys)
     made = create(call, headers=anna)
 
