@@ -52,9 +52,11 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
 
 
 def outputs(cells: list[Any], source: str) -> list[Any]:
-    """The outputs of the one cell with this source."""
+    """The outputs of the one cell with this source; printed lines are one output."""
     (cell,) = (cell for cell in cells if source in cell.source)
-    return list(cell.outputs)
+    printed = [output for output in cell.outputs if output["output_type"] == "stream"]
+    others = [output for output in cell.outputs if output["output_type"] != "stream"]
+    return ([{"text": "".join(output["text"] for output in printed)}] if printed else []) + others
 
 
 def html(output: Any) -> str:
