@@ -82,9 +82,8 @@ def test_swapped_variants_give_the_opposite_verdict(claim: Claim):
         if each.verdict != ClaimVerdict.HOLDS or comparison.rule != "difference" or comparison.smallest_effect < 0:
             continue
         terms = [term.model_copy(update={"weight": -term.weight}) for term in comparison.terms]
-        swapped = claim.model_copy(
-            update={"unfit": {}, "comparisons": [comparison.model_copy(update={"terms": terms})]}
-        )
+        changed = comparison.model_copy(update={"terms": terms, "is_precondition": False})
+        swapped = claim.model_copy(update={"unfit": {}, "comparisons": [changed]})
         assert decide(swapped, found, resamples=400).verdict == ClaimVerdict.FAILS, comparison.name
 
 
