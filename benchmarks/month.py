@@ -130,7 +130,7 @@ def model_after(adaptations: AdaptationFolder, nights: int) -> Path:
 
 
 def replay(month: Month, pairs: Sequence[Pair], folder: Path) -> list[dict[str, Any]]:
-    """Translate batch by batch with the model as it is, and return the drafts of each text."""
+    """Translate batch by batch with the model alone, and return the drafts of each text."""
     folder.mkdir(parents=True, exist_ok=True)
     found: list[dict[str, Any]] = []
     with new_memory(folder / "month.db") as store, Translator.open(month.base, threads=1) as base:

@@ -6,7 +6,7 @@ MODEL is the folder of Firefox's en→pt student, FILE a TSV file of texts and t
 divided at random into five parts; the memory of a part has the four others. Of the texts whose best unit has a score
 from 70 to 98, those of the first two parts were used to choose thresholds and bonuses; all others test. Ways:
 
-- *the unit*: its translation as it is; *the model alone*: as `dragoman translate`;
+- *the unit*: its translation unchanged; *the model alone*: as `dragoman translate`;
 - *repaired*: what `--memory-repair` does; where it is unsure, the model alone;
 - *preferred*: greedy decoding in which tokens of the unit's translation get a bonus of 5 nats, those of words that are
   linked to unchanged words of the source, in their order, from where the last one was written;
@@ -34,7 +34,7 @@ import numpy as np
 from benchmarks.month import new_memory, read
 from benchmarks.reporting import heading, parser, table, write
 from dragoman import Translator
-from dragoman.api.translation.memory_repair import repaired_texts
+from dragoman.api.translation.word_alignment import repaired_texts
 from dragoman.evaluation.metrics.corpus_scores import corpus_scores
 from dragoman.evaluation.significance import paired_tests
 from dragoman.importing.import_model import import_model

@@ -11,7 +11,6 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.api.translation.memory_repair import Scorer, repaired_texts
 from dragoman.api.translation.options import TranslateKeywords, TranslateOptions
 from dragoman.api.translation.text_translator import TextTranslator
 from dragoman.api.translation.translation import (
@@ -22,6 +21,7 @@ from dragoman.api.translation.translation import (
     low_confidence,
     remembered,
 )
+from dragoman.api.translation.word_alignment import PairScorer, repaired_texts
 from dragoman.evaluation.quality_flags import Flag
 from dragoman.markup.masking import MaskedText, mask_protected
 from dragoman.markup.placeholders.guarded_unit import GuardedUnit, guard_text, guard_unit
@@ -188,7 +188,7 @@ def translate_markup(
     second: TranslateKeywords = {**first, "alignment": True, "attention": True, "posterior": True}
     texts = done | dict(zip(rest, work.finish(translator.translate(again, **second) if again else []), strict=True))
     damaged = {rest[place]: detail for place, detail in work.damaged.items()}
-    if translator.memory is not None and translator.memory.repairs and isinstance(translator, Scorer):
+    if translator.memory is not None and translator.memory.repairs and isinstance(translator, PairScorer):
         similar = {place: matches[place][0] for place in rest if place in matches and place not in damaged}
         texts |= _repaired(translator, marked, texts, similar)
     return TranslatedMarkup([texts[place] for place in range(len(marked))], damaged, matches, frozenset(done))
@@ -217,7 +217,10 @@ def find_segments(
 
 
 def _repaired(
-    translator: Scorer, marked: Sequence[TaggedText], texts: Mapping[int, TaggedText], units: Mapping[int, MemoryMatch]
+    translator: PairScorer,
+    marked: Sequence[TaggedText],
+    texts: Mapping[int, TaggedText],
+    units: Mapping[int, MemoryMatch],
 ) -> dict[int, TaggedText]:
     """Return the repaired translations of similar units, by the index of the segment; none for segments with tags."""
     places = [n for n, unit in units.items() if unit.score < USED and marked[n].has_words and not marked[n].spans]

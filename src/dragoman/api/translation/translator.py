@@ -20,7 +20,6 @@ from dragoman.api.translation.batching import search_all
 from dragoman.api.translation.forced_decoding import ForcedDecoder
 from dragoman.api.translation.glossary_constraints import CheckedGlossaries
 from dragoman.api.translation.markup import translate_guarded
-from dragoman.api.translation.memory_repair import repaired
 from dragoman.api.translation.options import (
     Cancellation,
     TranslateKeywords,
@@ -34,7 +33,7 @@ from dragoman.api.translation.preprocessor import Preprocessor, check_pairs, che
 from dragoman.api.translation.streaming import IncrementalDetokenizer, StreamMonitor, stream
 from dragoman.api.translation.text_translator import ClosedEngine, TextTranslator
 from dragoman.api.translation.translation import Translation
-from dragoman.api.translation.word_alignment import require_attention
+from dragoman.api.translation.word_alignment import repaired, require_attention
 from dragoman.bundle import Bundle
 from dragoman.bundle.bundle import check_compatible, max_source_tokens
 from dragoman.bundle.locate import open_located
@@ -297,9 +296,9 @@ class Translator(TextTranslator):
                 return [self.assemble(each) for each in prepared]
 
             starts, known = check_prefixes(prefixes, texts), self._known_matches(texts) if protect else None
-            found = translate_guarded(texts, options, starts, first, run, self.unreadable, known)
-            if known is not None and known[0].repairs and not any(starts):
-                found = repaired(self, found)
+            found = repaired(
+                self, starts, translate_guarded(texts, options, starts, first, run, self.unreadable, known)
+            )
         return found[0] if isinstance(text, str) else found
 
     def translate_stream(  # noqa: PLR0913 -- one keyword per option

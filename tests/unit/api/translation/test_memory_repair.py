@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dragoman import Translator
-from dragoman.api.translation.memory_repair import repair
 from dragoman.api.translation.translation import Translation
+from dragoman.api.translation.word_alignment import repair
 from dragoman.storage.database import Database
 from dragoman.storage.memories import MemoryStore, Unit
 from dragoman.storage.memory_reader import MemoryReader
