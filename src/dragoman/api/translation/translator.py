@@ -296,10 +296,8 @@ class Translator(TextTranslator):
                 return [self.assemble(each) for each in prepared]
 
             starts, known = check_prefixes(prefixes, texts), self._known_matches(texts) if protect else None
-            found = repaired(
-                self, starts, translate_guarded(texts, options, starts, first, run, self.unreadable, known)
-            )
-        return found[0] if isinstance(text, str) else found
+            done = translate_guarded(texts, options, starts, first, run, self.unreadable, known)
+        return repaired(self, starts, done)[0] if isinstance(text, str) else repaired(self, starts, done)
 
     def translate_stream(  # noqa: PLR0913 -- one keyword per option
         self,
