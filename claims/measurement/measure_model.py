@@ -75,7 +75,8 @@ def sentence_losses(bundle: Bundle, sources: Sequence[str], references: Sequence
     translator = Translator.open(bundle, engine="torch", threads=1)
     assert isinstance(translator.engine, TorchEngine)
     model, tokenizers = translator.engine.model, bundle.tokenizers()
-    rows = []
+    nats: list[float] = []
+    tokens: list[float] = []
     for first in range(0, len(sources), _BATCH):
         texts = zip(sources[first : first + _BATCH], references[first : first + _BATCH], strict=True)
         pairs = [(tokenizers["source"].encode(source), tokenizers["target"].encode(target)) for source, target in texts]
@@ -83,9 +84,9 @@ def sentence_losses(bundle: Bundle, sources: Sequence[str], references: Sequence
         with torch.inference_mode():
             decoded = model(batch.source, batch.source_lengths, batch.inputs, batch.target_lengths)
             found = cross_entropy(model.decoder.output, decoded.features, batch.labels, batch.target_lengths)
-        rows += zip(found.losses.double().sum(1).tolist(), batch.target_lengths.tolist(), strict=True)
-    nats, tokens = zip(*rows, strict=True)
-    return [[round(value, 3) for value in nats], list(tokens)]
+        nats += found.losses.double().sum(1).tolist()
+        tokens += batch.target_lengths.tolist()
+    return [[round(value, 3) for value in nats], tokens]
 
 
 def search_texts(translator: Translator, sources: Sequence[str], name: str) -> list[str]:

@@ -370,7 +370,8 @@ def test_the_match_of_the_memory_and_the_effort_are_shown(chromium: Chromium, se
     await page.locator('#tool .bar').first().waitFor();
     return [marked, taken, await page.locator('#tool').textContent(), await accessibility(page), await width()];
     """
-    for options in ({}, {"width": 390, "height": 844, "touch": True}):
+    phone: dict[str, Any] = {"width": 390, "height": 844, "touch": True}
+    for options in ({}, phone):
         marked, taken, panel, faults, width = look(chromium, service, steps, **options)
         assert (marked, taken) == (["sleep"], "hier schlafen drei Männer.")
         assert "Words changed" in panel

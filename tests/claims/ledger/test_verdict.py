@@ -55,11 +55,13 @@ def test_what_all_must_show_needs_no_correction_and_what_one_shows_has_holms():
     three = claim().comparisons * 3
     for holds_if, level in (("all", 0.05), ("any", 0.05 / 3)):
         result = decide(claim().model_copy(update={"comparisons": three, "holds_if": holds_if}), found)
-        assert (result.verdict, result.comparisons[0].alpha) == (HOLDS, pytest.approx(level))
+        assert result.verdict == HOLDS
+        assert result.comparisons[0].alpha == pytest.approx(level)
     losing = claim(swapped=True).comparisons * 3
     for holds_if, level in (("all", 0.05 / 3), ("any", 0.05)):
         result = decide(claim().model_copy(update={"comparisons": losing, "holds_if": holds_if}), found)
-        assert (result.verdict, result.comparisons[0].alpha) == (FAILS, pytest.approx(level))
+        assert result.verdict == FAILS
+        assert result.comparisons[0].alpha == pytest.approx(level)
 
 
 def test_an_effect_that_is_clear_alone_is_open_where_holms_correction_does_not_pass():

@@ -51,8 +51,8 @@ def test_usage_by_month_becomes_usage_by_day(database_url: str, monkeypatch: pyt
         connection.exec_driver_sql("INSERT INTO usage VALUES ('anna', '2100-01', 7)")
         connection.exec_driver_sql("UPDATE schema_version SET version = 3")
     monkeypatch.setattr(module, "_today", lambda: "2100-01-20")
-    with contextlib.closing(ServerDatabase(database_url)) as database:
-        assert Usage(database).total("anna") == 7
+    with contextlib.closing(ServerDatabase(database_url)) as opened:
+        assert Usage(opened).total("anna") == 7
 
 
 def test_weeks_are_from_monday_to_sunday(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

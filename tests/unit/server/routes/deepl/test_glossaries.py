@@ -279,11 +279,15 @@ def test_joined_glossaries_follow_changes_and_owners(tmp_path: Path) -> None:
     assert call.post("/v2/translate", json=body, headers=anna).status_code == 404
 
 
+async def started(call: Caller) -> None:
+    await call.app.start()
+
+
 def test_a_server_with_stored_glossaries_loads_their_engine_at_the_start(tmp_path: Path) -> None:
     settings = ServerSettings(database=f"sqlite:///{tmp_path / 'data.db'}")
     for preloads in (0, 1):
         call = Caller(settings=settings)
-        asyncio.run(call.app.start())
+        asyncio.run(started(call))
         assert call.service.preloads == preloads
         create(call)
         call.app.close()
