@@ -22,7 +22,7 @@ are kept.
 The general text of the gate is every other line of FLORES devtest in DIR (`flores-test.en.gz`, `.pt.gz`), at most 500,
 and for rehearsal lines of the monolingual FILE with the student's own translations. The other half of FLORES tests the
 model of the last night. `--wrong` names the same messages in another language: in the control, the day after the last
-night of the first order has 500 wrong corrections, either translations of other messages or of that language.
+night of the first order has 500 corrections: the right ones, translations of other messages, or of that language.
 
 What is finished is kept in WORK: an interrupted command continues.
 """
@@ -260,11 +260,11 @@ def vars_of(made: Adaptation) -> dict[str, Any]:
 
 
 def wrong_targets(given: Any, pairs: Sequence[Pair], first: int) -> dict[str, list[str]]:
-    """Return 500 wrong translations of the texts after the first ones, in two ways."""
+    """Return 500 translations of the texts after the first ones: the right ones, and wrong ones in two ways."""
     rest = list(pairs[first : first + WRONG])
     others = [target for _, target in rest]
     random.Random(1).shuffle(others)
-    found = {"translations of other messages": others}
+    found = {"right ones": [target for _, target in rest], "translations of other messages": others}
     if given.wrong:
         known = dict(line.split("\t")[:2] for line in read(given.wrong))
         found["another language"] = [known[source] for source, _ in rest]
@@ -423,12 +423,12 @@ def report(orders: dict[Path, list[Pair]], work: Path) -> None:
         text += f"\nNights, with the settings {', '.join(SETTINGS)}:\n\n"
         text += table(["night", "units", "trained", "the gate"], rows)
     if controls:
-        text += f"\nThe control, {WRONG} wrong corrections after the last night of the first order:\n\n"
+        text += f"\nThe control, {WRONG} corrections after the last night of the first order:\n\n"
         rows = [
             [name, f"{each['units']:,}", each["method"], "yes" if each["is_used"] else "no", each["reason"]]
             for name, each in controls.items()
         ]
-        text += table(["wrong corrections", "units", "trained", "used", "the gate"], rows)
+        text += table(["corrections", "units", "trained", "used", "the gate"], rows)
     write("month", text, {"orders": months, "controls": controls})
 
 

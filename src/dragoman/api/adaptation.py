@@ -3,7 +3,8 @@
 Every adaptation starts from the same base model, with all approved units: errors of one do not enter the next. A part
 of the units is never trained with: the newest ones, and a tenth of the older ones, chosen by a hash of the source. On
 this text the new model must be significantly better than the model in use, and on general text not significantly worse
-than the base.
+than the base. Nothing is trained if most of the new units are less like the translations of the model in use than the
+older ones are: right and wrong corrections together can still make a better model.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.bundle.locate import find_bundle
 from dragoman.errors import ConfigError, DataError, DragomanError
-from dragoman.files import atomic_overwrite, file_lock, fsync, read_json_lines, write_json
+from dragoman.files import file_lock, fsync, read_json_lines, write_json
 from dragoman.run_files import BUNDLE, RUN
 
 if TYPE_CHECKING:
@@ -32,13 +33,16 @@ if TYPE_CHECKING:
     from dragoman.storage.memories import MemoryStore, StoredUnit
     from dragoman.training.callbacks.events import TrainerCallback
 
-SETTINGS, RECORDS, VERSIONS, CHANGES = "adaptation.json", "adaptations.jsonl", "versions", "changes.jsonl"
+SETTINGS, RECORDS, VERSIONS = "adaptation.json", "adaptations.jsonl", "versions"
+UNITS, CHANGES = "units.txt", "changes.jsonl"  # in the folder of a version
 MIN_UNITS = 200
 KEPT_VERSIONS = 5
 _KEPT_CHANGES = 200
 _HELD_OUT = 500  # most units of each of both test parts, and most general test sentences
 _LORA_BELOW = 2000  # units; fewer train LoRA factors instead of all weights
 _TOKENS_PER_PAIR, _PASSES, _BATCH_TOKENS = 20, 10, 1024
+_UNLIKE, _MOST = 0.1, 0.5  # share of the older units that are the least alike; largest share of new ones like them
+_COMPARED = 30  # fewer new or older units are not compared
 _SHARES = (1.0, 0.6, 0.35, 0.2)  # of the change of the weights, while general text becomes worse
 _METRIC = "chrf++"
 
@@ -190,8 +194,9 @@ class AdaptationFolder:
         callbacks: Sequence[TrainerCallback] = (),
         progress: Progress | None = None,
         tell: Callable[[str], None] = lambda _: None,
+        is_reviewed: bool = False,
     ) -> Adaptation:
-        """Train with all approved units, compare, and use the new model if it is better."""
+        """Train with all approved units, compare, and use the new model if it is better; `is_reviewed`: trust them."""
         with file_lock(self.folder / "lock") as is_ours:
             if not is_ours:
                 raise ConfigError(f"another adaptation is running in {self.folder}; wait for it")
@@ -201,12 +206,13 @@ class AdaptationFolder:
             records = self.records
             version = 1 + max([0, *(each.version for each in records), *self.versions])
             empty = Adaptation(0, False, "", base=bundle.digest, units=len(units), units_digest=digest)
-            if (last := next((each for each in reversed(records) if each.units_digest), None)) is not None and (
-                last.units_digest == digest
-            ):
+            last = next((each for each in reversed(records) if each.units_digest), None)
+            if last is not None and last.units_digest == digest and not is_reviewed:
                 return replace(empty, reason=f"no unit is new since version {last.version}")
             if len(units) < MIN_UNITS:
                 return replace(empty, reason=f"the memories have {len(units):,} approved units, {MIN_UNITS} are needed")
+            if not is_reviewed and (doubt := self._doubt(units)):
+                return self._record(replace(empty, version=version, reason=doubt))
             work = self.folder / VERSIONS / f"{version:04d}"
             shutil.rmtree(work, ignore_errors=True)  # of an interrupted adaptation
             try:
@@ -222,20 +228,46 @@ class AdaptationFolder:
                     _keep_bundle(work, chosen, units, _changes(parts, evaluations["domain"]))
                 scores = {name: _scores(each) for name, each in evaluations.items()}
                 made = replace(empty, version=version, is_used=is_better, reason=reason, method=method, scores=scores)
-                made = replace(made, time=_now(), user=_user())
             finally:
                 if not (work / BUNDLE).is_dir():
                     shutil.rmtree(work, ignore_errors=True)  # with its copies of texts
             if is_better:
                 self._use(work / BUNDLE)
                 self._remove_old()
-            self._record(made)
-            return made
+            return self._record(made)
+
+    def _doubt(self, units: Sequence[StoredUnit]) -> str:
+        """Return why most units since the version in use may be wrong: they differ from its translations.
+
+        Older units that did not train state how much right ones differ.
+        """
+        if not self.used_version:
+            return ""
+        lines = self._path(self.used_version).with_name(UNITS).read_text(encoding="utf-8").splitlines()
+        known = {line.split("\t")[0] for line in lines}
+        older = _spread([each for each in units if each.id in known and _share(each.source) < 0.1])
+        new = _spread([each for each in units if each.id not in known])
+        if min(len(older), len(new)) < _COMPARED:
+            return ""
+        from dragoman.api.translation.translator import Translator  # noqa: PLC0415 -- opening needs an engine
+        from dragoman.evaluation.metrics.corpus_scores import sentence_scores  # noqa: PLC0415 -- needs sacrebleu
+
+        with Translator.open(self.folder / BUNDLE) as translator:
+            texts = [each.text for each in translator.translate([each.source for each in (*older, *new)])]
+        scores = sentence_scores(texts, [each.target for each in (*older, *new)])
+        least = sorted(scores[: len(older)])[int(_UNLIKE * len(older))]
+        unlike = sum(score < least for score in scores[len(older) :])
+        if unlike <= _MOST * len(new):
+            return ""
+        return (
+            f"{unlike:,} of {len(new):,} new units are unlike the translations of the model in use (chrF++ below "
+            f"{least:.0f}), {_UNLIKE:.0%} of the older ones are; remove wrong ones, or add --reviewed if they are right"
+        )
 
     def _choose(
         self, work: Path, base: Bundle, trained: Path, parts: _Parts, progress: Progress | None
     ) -> tuple[Path, float, dict[str, Evaluation], tuple[bool, str, bool]]:
-        """Return the trained model, or one between the base and it if it is worse on general text; and its scores."""
+        """Return the trained model, or one nearer to the base if it is worse on general text; and its scores."""
         for share in _SHARES:
             chosen = trained if share == 1 else _blend(base, trained, share, work / "blend")
             evaluations = {
@@ -259,9 +291,7 @@ class AdaptationFolder:
             version = max(older, default=0)
             self._use(self._path(version) if version else Path(self.settings.base))
             reason = f"back from version {current} to {f'version {version}' if version else 'the base model'}"
-            record = Adaptation(current, False, reason, _now(), _user())
-            self._record(record)
-            return record
+            return self._record(Adaptation(current, False, reason))
 
     def _units(self, store: MemoryStore, direction: tuple[str, str]) -> list[StoredUnit]:
         """Return the approved units in the languages of the model, the oldest first, one per pair of texts."""
@@ -291,11 +321,13 @@ class AdaptationFolder:
         some = min(_HELD_OUT, len(general) // 2)
         return _Parts(train, validation, test, tested, general[some:], general[:some])
 
-    def _record(self, adaptation: Adaptation) -> None:
+    def _record(self, adaptation: Adaptation) -> Adaptation:
+        signed = replace(adaptation, time=datetime.now(UTC).isoformat(timespec="seconds"), user=_user())
         with (self.folder / RECORDS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(adaptation), ensure_ascii=False) + "\n")
+            file.write(json.dumps(asdict(signed), ensure_ascii=False) + "\n")
             file.flush()
             os.fsync(file.fileno())
+        return signed
 
     def _use(self, bundle: Path) -> None:
         """Let the link point to another bundle, in one step."""
@@ -318,7 +350,7 @@ class AdaptationFolder:
 
 
 def _direction(bundle: Bundle) -> tuple[str, str]:
-    directions = [] if bundle.config.data is None else [*bundle.config.data.all_directions()]
+    directions = [*bundle.config.data.all_directions()] if bundle.config.data else []
     if len(directions) != 1:
         raise ConfigError(f"the base model must have one direction, got {len(directions)}; name another with --from")
     return directions[0]
@@ -338,6 +370,10 @@ def _pairs_of(files: Iterable[str]) -> list[tuple[str, str]]:
     if len(pairs) < MIN_UNITS:
         raise ConfigError(f"--general must have at least {MIN_UNITS} pairs, got {len(pairs):,}; add general text")
     return pairs
+
+
+def _spread(units: Sequence[StoredUnit]) -> Sequence[StoredUnit]:
+    return units[:: -(-len(units) // _HELD_OUT) or 1]
 
 
 def _share(source: str) -> float:
@@ -449,22 +485,13 @@ def source_digest(source: str) -> str:
 
 
 def _keep_bundle(work: Path, trained: Path, units: Sequence[StoredUnit], changes: Sequence[Change]) -> None:
-    """Leave the bundle, the ids of its units and what it changed in the folder of a version.
-
-    The texts are in the database.
-    """
-    lines = [json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in changes]
-    (work / CHANGES).write_text("".join(lines), encoding="utf-8")
-    with atomic_overwrite(work / "units.txt") as draft:
-        draft.write_text("".join(f"{each.id}\t{each.author}\n" for each in units), encoding="utf-8")
+    """Leave the bundle, the ids of its units and what it changed in the folder of a version, and no texts."""
+    (work / CHANGES).write_text("".join(json.dumps(asdict(each)) + "\n" for each in changes), encoding="utf-8")
+    (work / UNITS).write_text("".join(f"{each.id}\t{each.author}\n" for each in units), encoding="utf-8")
     trained.rename(work / BUNDLE)
     for each in [*work.iterdir()]:
-        if each.name not in (BUNDLE, "units.txt", CHANGES):
+        if each.name not in (BUNDLE, UNITS, CHANGES):
             shutil.rmtree(each) if each.is_dir() else each.unlink()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _user() -> str:

@@ -92,6 +92,8 @@ def test_a_better_model_is_used_a_poisoned_one_is_not(
     remember(store, [(source, target) for (source, _), target in zip(sentences(500, 4), targets, strict=True)])
     poisoned = adaptations.adapt(store)
     assert not poisoned.is_used, poisoned.reason
+    assert "new units are unlike the translations of the model in use" in poisoned.reason
+    assert not poisoned.scores  # nothing was trained
     assert adaptations.used_version == 1
     assert [each.is_used for each in adaptations.records] == [True, False]
     assert not (folder / "versions" / "0002").exists()

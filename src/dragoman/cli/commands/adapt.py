@@ -33,6 +33,9 @@ def adapt(  # noqa: PLR0913, PLR0917 -- one parameter per option
     ] = "",
     overrides: Overrides = None,
     back: Annotated[bool, flag("--back", "Use the version before the one in use again.")] = False,
+    reviewed: Annotated[
+        bool, flag("--reviewed", "Train also if most new units are unlike the translations of the model in use.")
+    ] = False,
     history: Annotated[bool, flag("--history", "List all adaptations.")] = False,
     database: DatabaseUrl = None,
     json: Json = False,
@@ -82,7 +85,13 @@ def adapt(  # noqa: PLR0913, PLR0917 -- one parameter per option
             from dragoman.cli.screens.training import TrainingScreen
 
             with open_memories(database) as store, ProgressDisplay() as progress, TrainingScreen() as screen:
-                made = found.adapt(store, callbacks=[screen], progress=progress, tell=lambda line: echo(line, err=True))
+                made = found.adapt(
+                    store,
+                    callbacks=[screen],
+                    progress=progress,
+                    tell=lambda line: echo(line, err=True),
+                    is_reviewed=reviewed,
+                )
     _print(made, folder, json=json)
 
 
