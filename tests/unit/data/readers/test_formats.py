@@ -1,9 +1,12 @@
 """What the formats do with good files; tests/hostile has the bad ones."""
 
+import io
+import itertools
 import json
 import re
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -17,6 +20,7 @@ from dragoman.config.corpus import CorpusConfig
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.data.readers.formats import parquet
+from dragoman.data.readers.formats.parquet import page_sizes
 from dragoman.data.reason_counts import Tally
 from dragoman.errors import DataError
 
@@ -256,6 +260,15 @@ def test_a_parquet_bomb_is_refused(tmp_path: Path):
         read(tmp_path, "a.parquet")
 
 
+def thrift_number(value: int, length: int = 0) -> bytes:
+    """A positive number in Thrift's compact protocol, in at least this number of bytes."""
+    value, found = value << 1, bytearray()
+    while value >= 0x80 or len(found) + 1 < length:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*found, value])
+
+
 @pytest.mark.parametrize(
     ("count", "size", "message"),
     [
@@ -285,6 +298,18 @@ def test_row_groups_of_large_dictionaries_are_refused_together(tmp_path: Path):
         read(tmp_path, "a.parquet")
 
 
+def test_columns_that_name_the_same_pages_are_damage(tmp_path: Path):
+    """Headers of pages would be read once for each row group: their number times that of the row groups."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"de": ["x"] * 200, "en": ["y"] * 200}), path, row_group_size=2, compression="none")
+    metadata = pq.read_metadata(path)
+    same = SimpleNamespace(num_row_groups=100, row_group=lambda _: metadata.row_group(0))
+    with path.open("rb") as raw:
+        parquet._check_compression("a", raw, path.stat().st_size, metadata, ("de", "en"))
+        with pytest.raises(ValueError, match="larger than the file"):
+            parquet._check_compression("a", raw, 5000, same, ("de", "en"))
+
+
 @pytest.mark.parametrize("is_within", [False, True])
 @pytest.mark.parametrize("kind", ["list<element: string>", "struct<a: string>", "int64"])
 def test_a_parquet_column_of_something_else_is_refused_before_it_is_read(tmp_path: Path, kind: str, is_within: bool):
@@ -302,6 +327,55 @@ def test_a_parquet_column_of_something_else_is_refused_before_it_is_read(tmp_pat
         DataError, match=rf"a\.parquet: column {re.escape(name)} must hold text, got {kind}; set columns"
     ):
         read(tmp_path, "a.parquet")
+
+
+def test_a_parquet_bomb_that_states_other_sizes_is_refused(tmp_path: Path):
+    path, options = tmp_path / "a.parquet", {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
+    pq.write_table(pa.table({"de": ["a" * (70 << 20)], "en": ["b"]}), path, **options)
+    group = pq.read_metadata(path).row_group(0)
+    data = path.read_bytes()
+    for size in (group.column(0).total_uncompressed_size, group.total_byte_size):
+        stated = thrift_number(size)
+        assert data.count(stated) == 1
+        data = data.replace(stated, thrift_number(1000, len(stated)))
+    path.write_bytes(data)
+
+    assert pq.read_metadata(path).row_group(0).column(0).total_uncompressed_size == 1000
+    with pytest.raises(
+        DataError, match=r"must not expand to more than 150 times its size, got 73,4\d\d,\d\d\d bytes up to column de"
+    ):
+        read(tmp_path, "a.parquet")
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+def test_the_headers_of_all_pages_are_read(version: str, compression: str, tmp_path: Path):
+    path = tmp_path / "a.parquet"
+    texts = [f"text {number} " * 20 for number in range(5000)]
+    options = {
+        "data_page_version": version,
+        "compression": compression,
+        "data_page_size": 10_000,
+        "write_batch_size": 50,
+    }
+    table = pa.table({"de": texts, "en": texts[::-1]})
+    pq.write_table(table, path, row_group_size=2000, use_dictionary=["en"], **options)
+    metadata = pq.read_metadata(path)
+    with path.open("rb") as raw:
+        for group, number in itertools.product(range(metadata.num_row_groups), range(2)):
+            column = metadata.row_group(group).column(number)
+            start = min(filter(None, (column.dictionary_page_offset, column.data_page_offset)))
+            found = list(page_sizes(raw, start, column.total_compressed_size))
+            assert len(found) > (1 if number else 10)
+            headers = column.total_compressed_size - sum(size.compressed for size in found)
+            assert sum(size.uncompressed for size in found) + headers == column.total_uncompressed_size
+    assert len(pairs(read(tmp_path, "a.parquet", rows=1000))) == 5000
+
+
+@pytest.mark.parametrize("header", [b"", b"\x15\x00", b"\x00", b"\x1f\x00", b"\x15" + b"\xff" * 20, b"\x1c" * 100])
+def test_a_damaged_page_header_is_an_error(header: bytes):
+    with pytest.raises(ValueError, match="a page header"):
+        list(page_sizes(io.BytesIO(header), 0, 100))
 
 
 def test_parts_keep_the_numbers_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
