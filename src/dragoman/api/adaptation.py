@@ -261,7 +261,7 @@ class AdaptationFolder:
             return ""
         return (
             f"{unlike:,} of {len(new):,} new units are unlike the translations of the model in use (chrF++ below "
-            f"{least:.0f}), {_UNLIKE:.0%} of the older ones are; remove wrong ones, or add --reviewed if they are right"
+            f"{least:.0f}), {_UNLIKE:.0%} of the older ones are; correct wrong ones, or add --reviewed if all are right"
         )
 
     def _choose(
