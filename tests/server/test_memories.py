@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import re
+import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -133,6 +134,36 @@ def test_a_key_exports_and_erases_its_data_over_http(url: str, store: MemoryStor
     assert [each.name for each in store.visible(None)] == ["own"]
     alone = Caller(settings=ServerSettings(database=url))
     assert alone("DELETE", "/v1/data").status_code == 403
+
+
+def test_an_export_that_nobody_reads_leaves_no_file(
+    url: str, store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store, "", "main")
+    (tmp_path / "drafts").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "drafts"))
+    app = Caller(settings=ServerSettings(database=url)).app
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/v1/data",
+        "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1")],
+    }
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(0)
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            assert message["status"] == 200
+        else:
+            raise OSError("the client is gone")
+
+    with contextlib.suppress(OSError):
+        asyncio.run(app(scope, receive, send))
+    assert not list((tmp_path / "drafts").iterdir())
 
 
 def test_effort_is_counted_by_week(url: str) -> None:

@@ -1,13 +1,12 @@
 """Routes of our own API for what a key stored: its effort per week, export, erasure."""
 
-import asyncio
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pydantic import BaseModel, Field
-from starlette.background import BackgroundTask
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response, StreamingResponse
 
 from dragoman.server.errors import Forbidden
 from dragoman.server.http.request_body import Access, json_response
@@ -98,16 +97,13 @@ def router(pipeline: TranslationPipeline) -> Router:
     @route_policy("key")
     async def export(access: Access) -> Response:
         """Return all that the key stored as JSON lines: memories, corrections, glossaries, usage."""
-        with tempfile.NamedTemporaryFile(suffix=".jsonl", delete=False) as file:
-            path = Path(file.name)
-        try:
-            await in_thread(access.usage.write)
+        await in_thread(access.usage.write)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "data.jsonl"
             await in_thread(export_key, pipeline.database.opened, access.name, path)
-        except BaseException:
-            path.unlink()
-            raise
-        done = BackgroundTask(asyncio.to_thread, path.unlink)
-        return FileResponse(path, media_type=_JSON_LINES, filename="data.jsonl", background=done)
+            file = path.open("rb")  # stays readable without a name: a client that leaves must not leave it on the disk
+        headers = {"content-disposition": f'attachment; filename="{path.name}"'}
+        return StreamingResponse(_chunks(file), headers=headers, media_type=_JSON_LINES)
 
     @routes.delete("/data", **responses(Erased, *BASE_ERRORS))
     @route_policy("key", writes=True)
@@ -119,6 +115,12 @@ def router(pipeline: TranslationPipeline) -> Router:
         return json_response({"rows": await in_thread(erase_key, pipeline.database.opened, access.name)})
 
     return routes
+
+
+def _chunks(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while chunk := file.read(1 << 16):
+            yield chunk
 
 
 def _adapted(pipeline: TranslationPipeline, owner: str, folders: dict[str, Path]) -> list[dict[str, Any]]:
