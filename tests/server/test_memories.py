@@ -7,7 +7,7 @@ import contextlib
 import json
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -155,7 +155,7 @@ def test_an_export_that_nobody_reads_leaves_no_file(
         await asyncio.sleep(0)
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    async def send(message: dict[str, Any]) -> None:
+    async def send(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             assert message["status"] == 200
         else:
